@@ -9,12 +9,12 @@ import {
   notFound,
   redirect,
 } from "@tanstack/react-router"
-import type { Home } from "./frame/home.js"
 import { PageLoading } from "./frame/page.js"
 import { NotFound, PageFailed } from "./frame/page-failed.js"
-import { areIds } from "./frame/request-path.js"
 import { AgentFrame, PlatformFrame } from "./layout/layout.js"
 import { sessionQuery } from "./platform/session.js"
+import type { Home } from "./requests/home.js"
+import { areIds } from "./requests/request-path.js"
 
 /** Loads the component of a page. `name` is its export. */
 type Pages = readonly (readonly [path: string, load: () => Promise<Record<string, unknown>>, name: string])[]

@@ -4,11 +4,11 @@ import { RouterProvider } from "@tanstack/react-router"
 import { StrictMode } from "react"
 import { createRoot } from "react-dom/client"
 import { createConsoleRouter } from "./app.js"
-import { isRefusal } from "./frame/client-error.js"
-import { HomeContext, readHome } from "./frame/home.js"
 import { Problem } from "./frame/problem.js"
-import { createQueryClient } from "./frame/query-client.js"
 import { applyTheme } from "./frame/theme.js"
+import { isRefusal } from "./requests/client-error.js"
+import { HomeContext, readHome } from "./requests/home.js"
+import { createQueryClient } from "./requests/query-client.js"
 
 const element = document.getElementById("root")
 if (!element) throw new Error("the page has no element with the id root")

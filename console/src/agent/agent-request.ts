@@ -1,5 +1,5 @@
 /** A request to an agent, for "copy as curl". */
-import type { ApiRequest } from "../frame/curl.js"
+import type { ApiRequest } from "../requests/curl.js"
 import type { Agent } from "./use-agent.js"
 
 export const agentRequest = (

@@ -1,7 +1,8 @@
 /** Short-lived tokens for one deployment's agent. The page never has the user's key. */
-import { jsonOf } from "../frame/api-error.js"
-import { requestPath } from "../frame/request-path.js"
+
 import type { PlatformApi } from "../platform/api.js"
+import { jsonOf } from "../requests/api-error.js"
+import { requestPath } from "../requests/request-path.js"
 
 export interface AgentToken {
   readonly token: string

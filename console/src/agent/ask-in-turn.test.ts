@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { everyMs } from "../frame/query-client.js"
+import { everyMs } from "../requests/query-client.js"
 import { askInTurn } from "./ask-in-turn.js"
 
 test("many agents are asked more seldom", () => {

@@ -1,5 +1,5 @@
 /** How pages ask many agents, again and again: some at a time, and one that does not answer in time is given up. */
-import { limited } from "../frame/limited.js"
+import { limited } from "../forms/limited.js"
 
 // A browser sends about as many requests to one address at a time.
 const mostAtOnce = 6

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { Client } from "@langchain/langgraph-sdk/client"
-import { type ApiError, isSignedOut, jsonOf } from "../frame/api-error.js"
-import { agentFailureOf } from "../frame/client-error.js"
+import { type ApiError, isSignedOut, jsonOf } from "../requests/api-error.js"
+import { agentFailureOf } from "../requests/client-error.js"
 import { explained } from "./refusal.js"
 
 const reply = (status: number, revision?: string) =>

@@ -1,5 +1,5 @@
 /** Refusals by an agent itself, whose project has access rules of its own (`auth.path`), told from those by the edge. */
-import { nextStepField } from "../frame/api-error.js"
+import { nextStepField } from "../requests/api-error.js"
 
 /** The user that the console is to the access rules of a project (decision 63). */
 export const studioUser = "langgraph-studio-user"

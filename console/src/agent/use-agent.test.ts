@@ -3,7 +3,7 @@ import { once } from "node:events"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { test } from "node:test"
-import { isRefusal } from "../frame/client-error.js"
+import { isRefusal } from "../requests/client-error.js"
 import { ownAgent } from "./use-agent.js"
 
 test("a page learns at once that an agent does not answer, such as a paused one", async () => {

@@ -1,7 +1,7 @@
 /** The one place from which the pages of an agent get their client, in either home. */
 import { Client } from "@langchain/langgraph-sdk/client"
 import { createContext, useContext } from "react"
-import { curlOf } from "../frame/curl.js"
+import { curlOf } from "../requests/curl.js"
 import type { AgentToken } from "./agent-token.js"
 import { explained } from "./refusal.js"
 

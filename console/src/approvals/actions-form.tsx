@@ -1,8 +1,8 @@
 /** Decides about tool calls: approve, edit, answer, reject. With several, each gets its decision and all are sent together. */
 
 import { useState } from "react"
+import { Form } from "../forms/form.js"
 import { Button } from "../frame/button.js"
-import { Form } from "../frame/form.js"
 import { Check, MessageSquareReply, Pencil, X } from "../frame/icons.js"
 import { JsonEditor } from "../json-editor/json-editor.js"
 import { JsonView } from "../json-editor/json-view.js"

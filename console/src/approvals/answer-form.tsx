@@ -1,8 +1,8 @@
 /** Asks a person what an interrupt asks, in the form that fits it. */
 import { useMemo, useState } from "react"
 import { Radio, RadioGroup } from "react-aria-components/RadioGroup"
+import { Form } from "../forms/form.js"
 import { Button } from "../frame/button.js"
-import { Form } from "../frame/form.js"
 import { JsonEditor } from "../json-editor/json-editor.js"
 import { JsonView } from "../json-editor/json-view.js"
 import { fieldOf, type JsonSchema } from "../schema-form/fields.js"

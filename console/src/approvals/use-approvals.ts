@@ -3,7 +3,7 @@ import { useMutation, useQueryClient, useSuspenseQuery } from "@tanstack/react-q
 import { useMemo } from "react"
 import { askInTurn } from "../agent/ask-in-turn.js"
 import { useAgent } from "../agent/use-agent.js"
-import { everyMs } from "../frame/query-client.js"
+import { everyMs } from "../requests/query-client.js"
 import { sendAnswers } from "./answers.js"
 import { type Answered, type InterruptedThread, waitingOf } from "./waiting.js"
 

@@ -1,8 +1,8 @@
 /** The agent's assistants, and what is known of the graph of one. */
 import { keepPreviousData, useQuery } from "@tanstack/react-query"
 import { useAgent } from "../agent/use-agent.js"
-import { jsonOf } from "../frame/api-error.js"
-import { requestPath } from "../frame/request-path.js"
+import { jsonOf } from "../requests/api-error.js"
+import { requestPath } from "../requests/request-path.js"
 
 /** The reply of `GET /assistants/{id}/graph?xray=true`, as far as it is read here. */
 export interface DrawnGraph {

@@ -1,10 +1,10 @@
 /** One assistant: the chosen version, or what differs between two. */
 import type { Assistant, AssistantVersion } from "@langchain/langgraph-sdk"
 import { useAgent } from "../agent/use-agent.js"
+import { SelectField } from "../forms/field.js"
 import { Badge } from "../frame/badge.js"
 import { Button, onlyReads } from "../frame/button.js"
 import { Removal } from "../frame/dialog.js"
-import { SelectField } from "../frame/field.js"
 import { Problem } from "../frame/problem.js"
 import { Ago } from "../frame/time.js"
 import { JsonView } from "../json-editor/json-view.js"

@@ -2,7 +2,7 @@
 import type { Assistant, AssistantVersion } from "@langchain/langgraph-sdk"
 import { useMutation, useQuery, useQueryClient, useSuspenseQuery } from "@tanstack/react-query"
 import { useAgent } from "../agent/use-agent.js"
-import { refreshMs } from "../frame/query-client.js"
+import { refreshMs } from "../requests/query-client.js"
 import type { JsonSchema } from "../schema-form/fields.js"
 
 export const assistantSearch = { limit: 1000, offset: 0, sort_by: "name", sort_order: "asc" } as const

@@ -1,6 +1,6 @@
 /** The values that differ between two versions. */
 import type { AssistantVersion } from "@langchain/langgraph-sdk"
-import { BareTable } from "../frame/table.js"
+import { BareTable } from "../tables/table.js"
 import { versionChanges } from "./version-changes.js"
 
 export function VersionTable({ before, after }: { before: AssistantVersion; after: AssistantVersion }) {

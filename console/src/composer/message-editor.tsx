@@ -1,8 +1,8 @@
 /** A message while it is edited in its place. Its files stay as they are. */
 import { useMutation } from "@tanstack/react-query"
 import { useState } from "react"
+import { Form } from "../forms/form.js"
 import { Button } from "../frame/button.js"
-import { Form } from "../frame/form.js"
 import { Problem } from "../frame/problem.js"
 import { contentOf, filesIn } from "../messages/attachments.js"
 import { textOf } from "../messages/messages.js"

@@ -2,9 +2,9 @@
 import { useMutation, useQueryClient, useSuspenseQuery } from "@tanstack/react-query"
 import type { Agent } from "../agent/use-agent.js"
 import { useAgent } from "../agent/use-agent.js"
-import { jsonOf } from "../frame/api-error.js"
-import { refreshMs } from "../frame/query-client.js"
-import { requestPath } from "../frame/request-path.js"
+import { jsonOf } from "../requests/api-error.js"
+import { refreshMs } from "../requests/query-client.js"
+import { requestPath } from "../requests/request-path.js"
 
 export interface CronInfo {
   readonly cron_id: string

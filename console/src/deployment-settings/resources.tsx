@@ -1,8 +1,8 @@
 /** How much a deployment may use. */
 import { useState } from "react"
+import { Field } from "../forms/field.js"
+import { Form } from "../forms/form.js"
 import { Button, onlyReads } from "../frame/button.js"
-import { Field } from "../frame/field.js"
-import { Form } from "../frame/form.js"
 import { Problem } from "../frame/problem.js"
 import { Section } from "../frame/section.js"
 import type { Deployment } from "../platform/types.js"

@@ -2,19 +2,19 @@
 import { useMutation, useQuery, useQueryClient, useSuspenseQuery } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
 import { shortId, shownRevision } from "../deployments/status.js"
+import { DialogForm } from "../forms/dialog-form.js"
+import { Field, useFields } from "../forms/field.js"
 import { Button } from "../frame/button.js"
 import { AddDialog, Removal } from "../frame/dialog.js"
-import { DialogForm } from "../frame/dialog-form.js"
 import { Empty } from "../frame/empty.js"
-import { Field, useFields } from "../frame/field.js"
 import { Problem } from "../frame/problem.js"
-import { refreshMs } from "../frame/query-client.js"
 import { Section } from "../frame/section.js"
-import { actionsHead, Table } from "../frame/table.js"
 import { paths } from "../platform/paths.js"
 import { revisionsQuery } from "../platform/queries.js"
 import type { Deployment } from "../platform/types.js"
 import { usePlatform } from "../platform/use-platform.js"
+import { refreshMs } from "../requests/query-client.js"
+import { actionsHead, Table } from "../tables/table.js"
 
 interface SecretList {
   readonly resources: readonly { readonly name: string; readonly value: string }[]

@@ -1,6 +1,6 @@
 /** Which credentials a deployment uses for its repository: chosen when it is created, since the API does not change them later. */
 import { useQuery } from "@tanstack/react-query"
-import { SelectField } from "../frame/field.js"
+import { SelectField } from "../forms/field.js"
 import { integrationsQuery } from "../platform/queries.js"
 import type { Integration } from "../platform/types.js"
 import { usePlatform } from "../platform/use-platform.js"

@@ -1,8 +1,8 @@
 /** "Copy as curl": the requests behind a page, as commands. */
 
+import { type ApiRequest, curlOf } from "../requests/curl.js"
+import { useHome } from "../requests/home.js"
 import { Button } from "./button.js"
-import { type ApiRequest, curlOf } from "./curl.js"
-import { useHome } from "./home.js"
 import { Check, Terminal } from "./icons.js"
 import { useCopy } from "./use-copy.js"
 

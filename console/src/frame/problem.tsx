@@ -1,10 +1,10 @@
 /** What went wrong, as a sentence, its code, and what to do next. */
 
 import { type ReactNode, useContext } from "react"
-import { ApiError } from "./api-error.js"
-import { agentFailureOf } from "./client-error.js"
-import { type Explained, entryAddress } from "./explained.js"
-import { HomeContext } from "./home.js"
+import { ApiError } from "../requests/api-error.js"
+import { agentFailureOf } from "../requests/client-error.js"
+import { type Explained, entryAddress } from "../requests/explained.js"
+import { HomeContext } from "../requests/home.js"
 import { TriangleAlert } from "./icons.js"
 
 /** The code of an error, which leads to its entry in the documentation. */

@@ -4,10 +4,10 @@ import { Button } from "react-aria-components/Button"
 import { Header } from "react-aria-components/Header"
 import { Menu, MenuItem, MenuSection, MenuTrigger } from "react-aria-components/Menu"
 import { Popover } from "react-aria-components/Popover"
-import { useHome } from "../frame/home.js"
 import { ChevronsUpDown } from "../frame/icons.js"
 import { chooseWorkspace, nameOf, type Session, signOut, workspaceOf } from "../platform/session.js"
 import { useSignedOut } from "../platform/use-signed-out.js"
+import { useHome } from "../requests/home.js"
 
 export function Account({ session }: { session: Session }) {
   const { version } = useHome()

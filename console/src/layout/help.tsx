@@ -1,8 +1,9 @@
 /** The keys that work on every page, and the switch that turns the single ones off. */
+
+import { Switch } from "../forms/switch.js"
 import { Button } from "../frame/button.js"
 import { OpenDialog } from "../frame/dialog.js"
 import { useKept } from "../frame/kept-choice.js"
-import { Switch } from "../frame/switch.js"
 import type { PlaceGroup } from "./places.js"
 import { letterKeys } from "./use-shortcuts.js"
 

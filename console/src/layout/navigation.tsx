@@ -2,7 +2,6 @@
 import { useQuery } from "@tanstack/react-query"
 import { Link, useParams } from "@tanstack/react-router"
 import { lazy, type ReactNode, Suspense, useMemo } from "react"
-import { useHome } from "../frame/home.js"
 import {
   Activity,
   BookOpen,
@@ -23,10 +22,11 @@ import {
   SlidersHorizontal,
 } from "../frame/icons.js"
 import { Logo } from "../frame/logo.js"
-import { areIds } from "../frame/request-path.js"
 import { callPlatform, platformApi } from "../platform/api.js"
 import { paths } from "../platform/paths.js"
 import { type Session, workspaceOf } from "../platform/session.js"
+import { useHome } from "../requests/home.js"
+import { areIds } from "../requests/request-path.js"
 import { agentPlaces, deploymentPlaces, type Place, type PlaceGroup, type PlaceIcon, platformPlaces } from "./places.js"
 
 // Menus and choices are a large part of react-aria-components, and the first screen needs no other ones.

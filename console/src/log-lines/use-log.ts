@@ -3,9 +3,9 @@
  * lost connection and a restart of the server neither lose a line nor repeat one.
  */
 import { useEffect, useReducer, useRef } from "react"
-import { jsonOf } from "../frame/api-error.js"
 import type { LogLine } from "../platform/types.js"
 import type { Platform } from "../platform/use-platform.js"
+import { jsonOf } from "../requests/api-error.js"
 import { eventsOf } from "./server-sent-events.js"
 
 export interface LogState {

@@ -1,5 +1,5 @@
 /** How a deployment is called, as texts to copy. Pure. */
-import { quoted } from "../frame/curl.js"
+import { quoted } from "../requests/curl.js"
 
 export interface Called {
   /** The address of the deployment, without a slash at its end. */

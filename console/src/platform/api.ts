@@ -1,5 +1,5 @@
 /** Requests to the control plane, with the session's cookie and the chosen workspace. */
-import { jsonOf } from "../frame/api-error.js"
+import { jsonOf } from "../requests/api-error.js"
 
 export interface PlatformRequest {
   readonly method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE"

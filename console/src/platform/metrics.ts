@@ -1,6 +1,7 @@
 /** What the metrics of a deployment say. Pure. */
-import type { Counted } from "../frame/bars.js"
+
 import { durationText } from "../frame/time-text.js"
+import type { Counted } from "../tables/bars.js"
 import type { Activity, Latency, MetricsPoint } from "./types.js"
 
 type Requests = Pick<MetricsPoint, "at" | "requests" | "errors">

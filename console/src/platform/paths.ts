@@ -1,5 +1,5 @@
 /** The paths of the control plane that several pages read or write. Pure. */
-import { requestPath } from "../frame/request-path.js"
+import { requestPath } from "../requests/request-path.js"
 
 /** How many items a page of a list has at most. */
 export const mostInPage = 100

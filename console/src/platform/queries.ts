@@ -1,6 +1,6 @@
 /** What several pages read of the control plane, with one key each, so that they share what was read. */
 import { keepPreviousData, queryOptions } from "@tanstack/react-query"
-import { everyMs, refreshMs } from "../frame/query-client.js"
+import { everyMs, refreshMs } from "../requests/query-client.js"
 import { mostInPage, paths } from "./paths.js"
 import type { Deployment, Integration, Member, Metrics, PageOf, Revision } from "./types.js"
 import type { Platform } from "./use-platform.js"

@@ -1,6 +1,6 @@
 /** Who is signed in at the control plane, and at which workspace this page looks. */
 import { queryOptions } from "@tanstack/react-query"
-import { ApiError, jsonOf } from "../frame/api-error.js"
+import { ApiError, jsonOf } from "../requests/api-error.js"
 
 /** A person with an account. */
 export interface Person {

@@ -1,7 +1,7 @@
 /** The queue of an agent: Superstep's extension `GET /queue`. */
 import { useSuspenseQuery } from "@tanstack/react-query"
 import { useAgent } from "../agent/use-agent.js"
-import { jsonOf } from "../frame/api-error.js"
+import { jsonOf } from "../requests/api-error.js"
 
 export interface QueuedRun {
   readonly run_id: string

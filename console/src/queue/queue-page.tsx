@@ -10,9 +10,9 @@ import { Empty } from "../frame/empty.js"
 import { X } from "../frame/icons.js"
 import { Page } from "../frame/page.js"
 import { Problem } from "../frame/problem.js"
-import { actionsHead, BareTable } from "../frame/table.js"
 import { Exactly } from "../frame/time.js"
 import { durationText, exactly } from "../frame/time-text.js"
+import { actionsHead, BareTable } from "../tables/table.js"
 import { pageSize, pathOf, type QueuedRun, useQueue } from "./queue-data.js"
 
 export function QueuePage() {

@@ -4,8 +4,8 @@ import { CodeDifference } from "../code-changes/code-difference.js"
 import { shortId } from "../deployments/status.js"
 import { Button } from "../frame/button.js"
 import { X } from "../frame/icons.js"
-import { Table } from "../frame/table.js"
 import type { Revision } from "../platform/types.js"
+import { Table } from "../tables/table.js"
 import { differences } from "./compare.js"
 
 export interface ComparisonProps {

@@ -1,7 +1,7 @@
 /** Reads a run: the first time all of it, then only what is new. */
 import type { Agent } from "../agent/use-agent.js"
-import { ApiError, jsonOf } from "../frame/api-error.js"
-import { requestPath } from "../frame/request-path.js"
+import { ApiError, jsonOf } from "../requests/api-error.js"
+import { requestPath } from "../requests/request-path.js"
 import type { Attempts, RunInfo, StateInfo, TimedEvent, TraceSpan } from "./run-data.js"
 import { idOf, joinedStates, missingParents, requestedBase } from "./states.js"
 import type { RunHistory } from "./waterfall.js"

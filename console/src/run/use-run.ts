@@ -1,7 +1,7 @@
 /** Everything that the page of a run shows, read again while the run is not over, and until its trace is complete. */
 import { useQuery, useQueryClient, useSuspenseQuery } from "@tanstack/react-query"
 import { useAgent } from "../agent/use-agent.js"
-import { jsonOf } from "../frame/api-error.js"
+import { jsonOf } from "../requests/api-error.js"
 import { nextReadMs, type RunPlace, readRun, refreshMs } from "./read-run.js"
 import type { RunHistory } from "./waterfall.js"
 

@@ -1,6 +1,7 @@
 /** The filters of the list of runs: as they are in the page's address, and as the server takes them. Pure. */
+
+import { metadataOf } from "../forms/metadata-pairs.js"
 import { type Age, ages, since as momentOf } from "../frame/age.js"
-import { metadataOf } from "../frame/metadata-pairs.js"
 import { oneIn, type RawSearch, textIn } from "../frame/search.js"
 
 /** The statuses of the API, and two words for what people look for. */

@@ -1,8 +1,8 @@
 /** What is read of an agent's runs: a page at a time, further and further back, and the newest page again and again. */
 import { agentRequest } from "../agent/agent-request.js"
 import type { Agent } from "../agent/use-agent.js"
-import { jsonOf } from "../frame/api-error.js"
-import type { ApiRequest } from "../frame/curl.js"
+import { jsonOf } from "../requests/api-error.js"
+import type { ApiRequest } from "../requests/curl.js"
 import { isOver } from "../run/read-run.js"
 import type { RunInfo } from "../run/run-data.js"
 import { conditionsOf, type Filters } from "./filters.js"

@@ -5,13 +5,13 @@ import { shortId } from "../deployments/status.js"
 import { Button } from "../frame/button.js"
 import { Empty, Loading } from "../frame/empty.js"
 import { Problem } from "../frame/problem.js"
-import { refreshMs } from "../frame/query-client.js"
 import { type RawSearch, textIn, useSearchState } from "../frame/search.js"
 import { Section } from "../frame/section.js"
-import { Table } from "../frame/table.js"
 import { Ago } from "../frame/time.js"
 import { deploymentsQuery } from "../platform/queries.js"
 import { usePlatform } from "../platform/use-platform.js"
+import { refreshMs } from "../requests/query-client.js"
+import { Table } from "../tables/table.js"
 
 interface AuditEntry {
   readonly id: string

@@ -1,16 +1,16 @@
 /** Credentials for git hosts: private repositories, and webhooks. */
 import { useQueryClient, useSuspenseQuery } from "@tanstack/react-query"
+import { DialogForm } from "../forms/dialog-form.js"
+import { Field, useFields } from "../forms/field.js"
 import { CopyText } from "../frame/copy-text.js"
 import { AddDialog, Removal } from "../frame/dialog.js"
-import { DialogForm } from "../frame/dialog-form.js"
 import { Empty } from "../frame/empty.js"
-import { Field, useFields } from "../frame/field.js"
-import { refreshMs } from "../frame/query-client.js"
 import { Section } from "../frame/section.js"
-import { actionsHead, Table } from "../frame/table.js"
 import { paths } from "../platform/paths.js"
 import { integrationsQuery } from "../platform/queries.js"
 import { usePlatform } from "../platform/use-platform.js"
+import { refreshMs } from "../requests/query-client.js"
+import { actionsHead, Table } from "../tables/table.js"
 
 const needsAdmin = "This needs a key with the scope admin."
 

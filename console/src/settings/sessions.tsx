@@ -2,15 +2,15 @@
 import { useQueryClient, useSuspenseQuery } from "@tanstack/react-query"
 import { Removal } from "../frame/dialog.js"
 import { Empty } from "../frame/empty.js"
-import { refreshMs } from "../frame/query-client.js"
-import { requestPath } from "../frame/request-path.js"
 import { Section } from "../frame/section.js"
-import { actionsHead, Table } from "../frame/table.js"
 import { Ago } from "../frame/time.js"
 import type { Person } from "../platform/session.js"
 import type { PageOf } from "../platform/types.js"
 import { usePlatform } from "../platform/use-platform.js"
 import { useSignedOut } from "../platform/use-signed-out.js"
+import { refreshMs } from "../requests/query-client.js"
+import { requestPath } from "../requests/request-path.js"
+import { actionsHead, Table } from "../tables/table.js"
 import { browserOf } from "./browser.js"
 
 interface ListedSession {

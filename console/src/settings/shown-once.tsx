@@ -1,9 +1,9 @@
 /** A form in a dialog that makes a secret, such as a key or the link of an invitation, and then shows it once. */
 import { type ReactNode, useState } from "react"
+import { DialogForm } from "../forms/dialog-form.js"
 import { Button } from "../frame/button.js"
 import { CopyText } from "../frame/copy-text.js"
 import { useClose } from "../frame/dialog.js"
-import { DialogForm } from "../frame/dialog-form.js"
 
 interface Props {
   /** The fields. */

@@ -3,8 +3,8 @@ import { useState } from "react"
 import { Input } from "react-aria-components/Input"
 import { Label } from "react-aria-components/Label"
 import { TextField } from "react-aria-components/TextField"
+import { Form } from "../forms/form.js"
 import { Button } from "../frame/button.js"
-import { Form } from "../frame/form.js"
 
 interface ProviderButtonProps {
   readonly name: string

@@ -2,10 +2,10 @@
 
 import { useState } from "react"
 import { useAgent } from "../agent/use-agent.js"
+import { DialogForm } from "../forms/dialog-form.js"
+import { Field, useFields } from "../forms/field.js"
 import { onlyReads } from "../frame/button.js"
 import { AddDialog, useClose } from "../frame/dialog.js"
-import { DialogForm } from "../frame/dialog-form.js"
-import { Field, useFields } from "../frame/field.js"
 import { JsonEditor } from "../json-editor/json-editor.js"
 import { objectProblem } from "./item-panel.js"
 import { useStoreActions } from "./store-data.js"

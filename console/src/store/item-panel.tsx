@@ -2,9 +2,9 @@
 
 import { useState } from "react"
 import { useAgent } from "../agent/use-agent.js"
+import { Form } from "../forms/form.js"
 import { Button, onlyReads } from "../frame/button.js"
 import { Removal } from "../frame/dialog.js"
-import { Form } from "../frame/form.js"
 import { Pencil } from "../frame/icons.js"
 import { Problem } from "../frame/problem.js"
 import { Ago } from "../frame/time.js"

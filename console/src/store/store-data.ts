@@ -1,8 +1,8 @@
 /** The items of an agent's store, through the public API. */
 import { useMutation, useQueryClient, useSuspenseQuery } from "@tanstack/react-query"
 import { useAgent } from "../agent/use-agent.js"
-import { jsonOf } from "../frame/api-error.js"
-import { refreshMs } from "../frame/query-client.js"
+import { jsonOf } from "../requests/api-error.js"
+import { refreshMs } from "../requests/query-client.js"
 import type { StoreItem } from "./namespaces.js"
 
 export const namespaceSearch = { limit: 1000, offset: 0 } as const

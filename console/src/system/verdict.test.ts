@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { ApiError } from "../frame/api-error.js"
+import { ApiError } from "../requests/api-error.js"
 import { verdictOf } from "./verdict.js"
 
 const fine = { error: null, isRead: true, problems: [] }

@@ -1,6 +1,7 @@
 /** How the platform is, in a word. Pure. */
-import { ApiError } from "../frame/api-error.js"
+
 import type { Tone } from "../frame/badge.js"
+import { ApiError } from "../requests/api-error.js"
 
 export interface Findings {
   /** Why the health, or what an operator sees, could not be read the last time. */

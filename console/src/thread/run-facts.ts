@@ -3,7 +3,7 @@
  * only where it is newer than what the server was asked. The official hook cannot tell: to it every state in which nodes come next is
  * loading (@langchain/react 1.1), also the one that a failed run leaves. Pure.
  */
-import { type Explained, explainedOf } from "../frame/explained.js"
+import { type Explained, explainedOf } from "../requests/explained.js"
 import type { Activity } from "./activity.js"
 
 /** The newest run of a thread, of `GET /threads/{id}/runs`. */

@@ -1,9 +1,9 @@
 /** The people who changed the thread's state, with the time: the last few, newest last. Who answered is beside each answer. */
 import { useQuery } from "@tanstack/react-query"
 import { useAgent } from "../agent/use-agent.js"
-import { jsonOf } from "../frame/api-error.js"
-import { requestPath } from "../frame/request-path.js"
 import { Ago } from "../frame/time.js"
+import { jsonOf } from "../requests/api-error.js"
+import { requestPath } from "../requests/request-path.js"
 
 interface Act {
   readonly acted_at: string

@@ -1,6 +1,7 @@
 /** The filters of the list of threads: as they are in the page's address, and as the server takes them. Pure. */
+
+import { metadataOf } from "../forms/metadata-pairs.js"
 import { type Age, ages, since as momentOf } from "../frame/age.js"
-import { metadataOf } from "../frame/metadata-pairs.js"
 import { oneIn, type RawSearch, textIn } from "../frame/search.js"
 
 export const statuses = ["idle", "busy", "interrupted", "error"] as const

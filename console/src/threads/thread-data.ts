@@ -2,9 +2,9 @@
 import { keepPreviousData, useQueries, useQuery } from "@tanstack/react-query"
 import { agentRequest } from "../agent/agent-request.js"
 import { type Agent, useAgent } from "../agent/use-agent.js"
-import { jsonOf } from "../frame/api-error.js"
-import type { ApiRequest } from "../frame/curl.js"
-import { refreshMs } from "../frame/query-client.js"
+import { jsonOf } from "../requests/api-error.js"
+import type { ApiRequest } from "../requests/curl.js"
+import { refreshMs } from "../requests/query-client.js"
 import { conditionsOf, type Filters, type ThreadStatus } from "./filters.js"
 
 export interface ListedThread {

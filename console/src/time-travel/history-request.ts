@@ -1,5 +1,5 @@
 /** The requests for a thread's past, for the page and for "copy as curl". Pure. */
-import { requestPath } from "../frame/request-path.js"
+import { requestPath } from "../requests/request-path.js"
 
 export const pageSize = 60
 

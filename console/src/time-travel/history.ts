@@ -2,7 +2,7 @@
 import { type InfiniteData, useInfiniteQuery, useQueryClient } from "@tanstack/react-query"
 import { useCallback, useMemo } from "react"
 import { useAgent } from "../agent/use-agent.js"
-import { jsonOf } from "../frame/api-error.js"
+import { jsonOf } from "../requests/api-error.js"
 import { type CheckpointTree, type HistoryItem, treeOf } from "./checkpoint-tree.js"
 import { historyPath, pageSize } from "./history-request.js"
 import { withNewest } from "./newest.js"

@@ -1,8 +1,8 @@
 /** A form in a dialog: its fields, then what failed, Cancel, and the button that sends it. */
 import { useMutation } from "@tanstack/react-query"
 import type { ReactNode } from "react"
-import { Button, type ButtonProps } from "./button.js"
-import { DialogEnd, useClose } from "./dialog.js"
+import { Button, type ButtonProps } from "../frame/button.js"
+import { DialogEnd, useClose } from "../frame/dialog.js"
 import { Form } from "./form.js"
 
 interface DialogFormProps<Reply> extends Pick<ButtonProps, "look" | "disabledBecause"> {
