@@ -4,6 +4,7 @@ import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
+import { portServer } from "@superstep/toolkit/testing/http-server"
 import { origin } from "../console/testing/sign-in.js"
 import { acceptLink, invitationOf } from "../people/testing/people.js"
 import type { PipelineContext } from "../planner/context.js"
@@ -11,14 +12,13 @@ import type { UnitRow } from "../planner/facts.js"
 import { pipelineContext } from "../planner/testing/pipeline-context.js"
 import { addUnitRow } from "../planner/testing/unit-row.js"
 import { startApi, type TestApi } from "../testing/api.js"
-import { localServer } from "../testing/local-server.js"
 import { collect, collectAll } from "./collector.js"
 import { HourlyRoom } from "./hourly-room.js"
 
 /** A unit in whose place the deployment's code answers. */
 async function startUnit(acts: () => readonly object[], confirms = 204) {
   const confirmed: string[] = []
-  const server = await localServer(async (request, response) => {
+  const server = await portServer(async (request, response) => {
     if (request.method === "GET") return response.end(JSON.stringify(acts()))
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk as Buffer)
@@ -73,7 +73,7 @@ test("a reported act counts for members of the deployment's workspace, present a
   await using unit = await startUnit(() => [...good, ...bad])
   const row = await unitOfWorkspace(api)
 
-  await collect(contextFor(api, new Map([[row.unit_id, unit.url]])), row, new HourlyRoom(100))
+  await collect(contextFor(api, new Map([[row.unit_id, unit.origin]])), row, new HourlyRoom(100))
 
   const ids = (await entriesOf(api)).map(({ audit_id }) => audit_id)
   assert.deepEqual(ids.sort(), good.map(({ act_id }) => act_id).sort())
@@ -107,7 +107,7 @@ test("a reported deletion names the thing and what it was, and the deployment (P
     sql`select name, route_name from deployments where deployment_id = ${row.deployment_id}`,
   )) ?? { name: "", route_name: "" }
 
-  await collect(contextFor(api, new Map([[row.unit_id, unit.url]])), row, new HourlyRoom(100))
+  await collect(contextFor(api, new Map([[row.unit_id, unit.origin]])), row, new HourlyRoom(100))
 
   const { body } = await api.call("GET", `/v2/audit-log?actor=person:${ann.person_id}`)
   const told = body.resources
@@ -139,7 +139,7 @@ test("an act was done while its deployment existed, whatever the report says (PA
     sql`select created_at from deployments where deployment_id = ${row.deployment_id}`,
   )
 
-  await collect(contextFor(api, new Map([[row.unit_id, unit.url]])), row, new HourlyRoom(100))
+  await collect(contextFor(api, new Map([[row.unit_id, unit.origin]])), row, new HourlyRoom(100))
 
   const [first, last] = await entriesOf(api)
   assert.equal(first?.at.getTime(), made?.created_at.getTime())
@@ -151,7 +151,7 @@ test("a deployment adds so many entries in an hour, and as many in the next one;
   const ann = await joined(api, "ann")
   await using unit = await startUnit(() => [answerOf(ann), answerOf(ann)], 500)
   const row = await unitOfWorkspace(api)
-  const [context, room] = [contextFor(api, new Map([[row.unit_id, unit.url]])), new HourlyRoom(3)]
+  const [context, room] = [contextFor(api, new Map([[row.unit_id, unit.origin]])), new HourlyRoom(3)]
 
   for (let pass = 0; pass < 4; pass++) await collect(context, row, room).catch(() => undefined)
 
@@ -171,7 +171,7 @@ test("a deployment whose server fails holds up no other (PA3)", async () => {
   await using failing = await startUnit(() => [answerOf(ann)], 500)
   await using honest = await startUnit(() => [answerOf(ann)])
   const rows = [await unitOfWorkspace(api), await unitOfWorkspace(api), await unitOfWorkspace(api)]
-  const urls = [failing.url, honest.url, failing.url]
+  const urls = [failing.origin, honest.origin, failing.origin]
   const context = contextFor(api, new Map(rows.map(({ unit_id }, index) => [unit_id, urls[index] ?? ""])))
 
   await collectAll(context, rows, new HourlyRoom(100))

@@ -6,10 +6,10 @@ import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { freePort } from "@superstep/toolkit/testing/free-port"
+import { portServer } from "@superstep/toolkit/testing/http-server"
 import { silent } from "@superstep/toolkit/testing/test-cluster"
 import { until } from "@superstep/toolkit/testing/until"
 import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
-import { localServer } from "../testing/local-server.js"
 import { renewalTime, retryMs } from "./certificate.js"
 import { certificatePem } from "./certificate-pem.js"
 import { allChallenges } from "./certificate-queries.js"
@@ -23,12 +23,12 @@ async function setUp() {
     hostNames: { ownNames: new Set(), certFile: undefined, hasAuthority: true },
   })
   const { db } = api
-  const server = await localServer(async ({ url, headers }, response) => {
+  const server = await portServer(async ({ url, headers }, response) => {
     const known = await allChallenges(db)
     const found = known.find((it) => `/.well-known/acme-challenge/${it.token}` === url && it.host_name === headers.host)
     response.writeHead(found ? 200 : 404).end(found?.key_authorization)
   })
-  const authority = await startTestAuthority({ httpPort: Number(new URL(server.url).port) })
+  const authority = await startTestAuthority({ httpPort: server.port })
   const start = async (change: Partial<IssueOptions> = {}) => {
     const loop = createIssueLoop({
       db,

@@ -6,6 +6,7 @@ import { test } from "node:test"
 import { homeHeader, versionHeader } from "@superstep/protocol/listener/calls"
 import { Secret } from "@superstep/toolkit/config/settings"
 import { sql } from "@superstep/toolkit/db/sql"
+import { portServer } from "@superstep/toolkit/testing/http-server"
 import { healths, runStates } from "../health/health.js"
 import { logLevels, logStreams } from "../logs/log-line.js"
 import { namesWhere } from "../revisions/field.js"
@@ -18,7 +19,6 @@ import {
   threadPinnings,
 } from "../revisions/source-config.js"
 import { sourceRevisionConfigFields } from "../revisions/source-revision-config.js"
-import { localServer } from "../testing/local-server.js"
 import { callsTo } from "./mirror/central.js"
 import {
   deployTo,
@@ -138,9 +138,9 @@ test("fields of another release are dropped from a report before it is stored", 
 
 test("a reply that is none of a control plane is told with what is wrong", async () => {
   let body = ""
-  await using server = await localServer((_, response) => response.end(body))
+  await using server = await portServer((_, response) => response.end(body))
   const caller = { homeId: "home-1", version: "1.2.3" }
-  const calls = callsTo({ url: server.url, token: new Secret("ssl_x") }, caller, new AbortController().signal)
+  const calls = callsTo({ url: server.origin, token: new Secret("ssl_x") }, caller, new AbortController().signal)
   const reply = { workspace_id: "0192f0c1-2a3b-7c4d-8e5f-001122334455", callers: null, assigned: [1], changed: [] }
 
   for (const [sent, words] of [

@@ -3,9 +3,9 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
+import { portServer } from "@superstep/toolkit/testing/http-server"
 import { until } from "@superstep/toolkit/testing/until"
 import { shared } from "../testing/api.js"
-import { localServer } from "../testing/local-server.js"
 import { createApiKey, createWorkspace } from "../workspaces/operations.js"
 import { deploymentOf } from "./testing/platform.js"
 import { platformWithRepository } from "./testing/platform-with-repository.js"
@@ -16,7 +16,7 @@ const slowDeployments = 12
 const quota = 4
 
 const asked = new Set<string>()
-const host = shared(() => localServer(({ url }) => asked.add(url?.split("/")[1] ?? "")))
+const host = shared(() => portServer(({ url }) => asked.add(url?.split("/")[1] ?? "")))
 const platform = shared(() => platformWithRepository())
 const slow: { deploymentId: string; revisionId: string }[] = []
 /** Creates a deployment of the platform's own repository in a workspace of its own. */
@@ -40,7 +40,7 @@ const claimedFetches = () =>
 
 test("a workspace whose repositories never answer does not stop the deploy of another one", async () => {
   for (let count = 0; count < slowDeployments; count++) {
-    slow.push(await platform.deploy(deploymentOf(`${host.url}/slow-${count}/a.git`, { name: `slow-${count}` })))
+    slow.push(await platform.deploy(deploymentOf(`${host.origin}/slow-${count}/a.git`, { name: `slow-${count}` })))
   }
   await until(() => asked.size === quota, { what: "the host is asked for as many repositories as the quota allows" })
 

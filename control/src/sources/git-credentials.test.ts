@@ -9,9 +9,9 @@ import { join } from "node:path"
 import test from "node:test"
 import { Secret } from "@superstep/toolkit/config/settings"
 import { freePort } from "@superstep/toolkit/testing/free-port"
+import { portServer } from "@superstep/toolkit/testing/http-server"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
-import { localServer } from "../testing/local-server.js"
 import { SourceFailed } from "./port.js"
 import { bareRepository } from "./testing/bare-repository.js"
 import { testGit } from "./testing/git-source.js"
@@ -67,17 +67,17 @@ test("a host's message about a refused token is shown without the token", async 
 
 test("a token is not sent to other hosts, also after a redirect", async () => {
   const seen: (string | undefined)[] = []
-  await using thief = await localServer((request, response) => {
+  await using thief = await portServer((request, response) => {
     seen.push(request.headers.authorization)
     response.writeHead(404).end()
   })
-  const thiefUrl = thief.url.replace("127.0.0.1", "localhost")
-  await using redirecting = await localServer((request, response) => {
+  const thiefUrl = thief.origin.replace("127.0.0.1", "localhost")
+  await using redirecting = await portServer((request, response) => {
     response.writeHead(302, { location: `${thiefUrl}${request.url}` }).end()
   })
-  const { host, url } = redirecting
+  const { host, origin } = redirecting
 
-  const redirected = source.resolve({ repoUrl: `${url}/a.git`, ref: "main", credentials: tokenFor(host) }, signal)
+  const redirected = source.resolve({ repoUrl: `${origin}/a.git`, ref: "main", credentials: tokenFor(host) }, signal)
   await assert.rejects(redirected, SourceFailed)
   const redirectedRequests = seen.length
   const foreign = source.resolve({ repoUrl: `${thiefUrl}/a.git`, ref: "main", credentials: tokenFor(host) }, signal)

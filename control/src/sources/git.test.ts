@@ -7,9 +7,9 @@ import { join } from "node:path"
 import test, { type TestContext } from "node:test"
 import { fileURLToPath } from "node:url"
 import { Secret } from "@superstep/toolkit/config/settings"
+import { portServer } from "@superstep/toolkit/testing/http-server"
 import { resetSocket } from "@superstep/toolkit/testing/reset-socket"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
-import { localServer } from "../testing/local-server.js"
 import { gitEnvironment } from "./git-command.js"
 import { classifyGitFailure } from "./git-failure.js"
 import { makeGitHome } from "./git-home.js"
@@ -134,11 +134,11 @@ test("errors distinguish a wrong address from a wrong ref, and a commit that is 
 
 test("errors distinguish a host that requires a token from an unreachable one", async () => {
   const seen: (string | undefined)[] = []
-  await using server = await localServer((request, response) => {
+  await using server = await portServer((request, response) => {
     seen.push(request.headers.authorization)
     response.writeHead(request.headers.authorization ? 404 : 401, { "www-authenticate": "Basic" }).end()
   })
-  const repoUrl = `${server.url}/a.git`
+  const repoUrl = `${server.origin}/a.git`
   const credentials = { kind: "token", host: server.host, username: "ada", token: new Secret("t0ken") } as const
 
   await assert.rejects(source.resolve({ repoUrl, ref: "main" }, signal), failsWith("source_auth", /refused/))
@@ -153,7 +153,7 @@ test("errors distinguish a host that requires a token from an unreachable one", 
 
 test("credentials in the operator's .netrc are sent to no host", async () => {
   const seen: (string | undefined)[] = []
-  await using server = await localServer((request, response) => {
+  await using server = await portServer((request, response) => {
     seen.push(request.headers.authorization)
     response.writeHead(401, { "www-authenticate": "Basic" }).end()
   })
@@ -161,7 +161,7 @@ test("credentials in the operator's .netrc are sent to no host", async () => {
   writeFileSync(join(home, ".netrc"), "machine 127.0.0.1 login operator password theirs\n")
   const asOperator = testGit({ protocols: ["http"], environment: { ...environment, HOME: home } })
 
-  const resolving = asOperator.resolve({ repoUrl: `${server.url}/a.git`, ref: "main" }, signal)
+  const resolving = asOperator.resolve({ repoUrl: `${server.origin}/a.git`, ref: "main" }, signal)
 
   await assert.rejects(resolving, failsWith("source_auth", /refused/))
   assert.deepEqual([...new Set(seen)], [undefined])

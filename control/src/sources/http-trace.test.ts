@@ -3,8 +3,8 @@ import { readdirSync } from "node:fs"
 import { join } from "node:path"
 import { test } from "node:test"
 import { Secret } from "@superstep/toolkit/config/settings"
+import { portServer } from "@superstep/toolkit/testing/http-server"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
-import { localServer } from "../testing/local-server.js"
 import { askedWaitIn } from "./http-trace.js"
 import { SourceFailed } from "./port.js"
 import { testGit } from "./testing/git-source.js"
@@ -15,11 +15,11 @@ const source = testGit({ protocols: ["http"], keysFolder })
 
 test("a host that asks to be left alone is left alone for that long, while refs are listed and while a commit is fetched", async () => {
   let answer: { status: number; retryAfter?: string } = { status: 429, retryAfter: "120" }
-  await using server = await localServer((_, response) => {
+  await using server = await portServer((_, response) => {
     const { status, retryAfter } = answer
     response.writeHead(status, retryAfter === undefined ? {} : { "retry-after": retryAfter }).end("slow down")
   })
-  const repoUrl = `${server.url}/a.git`
+  const repoUrl = `${server.origin}/a.git`
   const token = { kind: "token", host: server.host, username: "ada", token: new Secret("t0ken") } as const
   const failureOf = async (work: Promise<unknown>) => {
     const [result] = await Promise.allSettled([work])

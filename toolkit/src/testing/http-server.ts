@@ -15,11 +15,12 @@ export async function socketServer(listener: RequestListener) {
 export async function portServer(listener: RequestListener) {
   const started = await listening(listener, { host: "127.0.0.1", port: 0 })
   const { port } = started.server.address() as AddressInfo
-  return { port, origin: `http://127.0.0.1:${port}`, ...started }
+  return { port, host: `127.0.0.1:${port}`, origin: `http://127.0.0.1:${port}`, ...started }
 }
 
 async function listening(listener: RequestListener, place: string | { host: string; port: number }) {
   const server = createServer(listener).listen(place)
   await once(server, "listening")
-  return { server, [Symbol.dispose]: () => void server.close().closeAllConnections() }
+  const end = () => void server.close().closeAllConnections()
+  return { server, [Symbol.dispose]: end, [Symbol.asyncDispose]: async () => end() }
 }
