@@ -1,25 +1,20 @@
 import assert from "node:assert/strict"
-import { once } from "node:events"
-import { createServer, type ServerResponse } from "node:http"
-import type { AddressInfo } from "node:net"
+import type { ServerResponse } from "node:http"
 import { json } from "node:stream/consumers"
 import { test } from "node:test"
+import { portServer } from "@superstep/toolkit/testing/http-server"
 import { streamsToken } from "./first-token.js"
 
 /** Asks a real server that replies in this way; `asked` is what it received. */
 async function ask(reply: (response: ServerResponse) => void, signal = new AbortController().signal) {
   const asked: unknown[] = []
-  const server = createServer(async (request, response) => {
+  using server = await portServer(async (request, response) => {
     const { assistant_id } = (await json(request)) as { assistant_id: string }
     asked.push([request.method, request.url, request.headers["x-api-key"], assistant_id])
     reply(response)
   })
-  server.listen(0, "127.0.0.1")
-  await once(server, "listening")
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/d/chat`
+  const url = `${server.origin}/d/chat`
   const streamed = await streamsToken({ url, graph: "chat", apiKey: "key" }, signal)
-  server.closeAllConnections()
-  server.close()
   return { streamed, asked }
 }
 

@@ -1,21 +1,15 @@
 import assert from "node:assert/strict"
-import { once } from "node:events"
-import { createServer, type RequestListener } from "node:http"
-import type { AddressInfo } from "node:net"
+import type { RequestListener } from "node:http"
 import { type TestContext, test } from "node:test"
 import { toJsonText } from "@superstep/toolkit/http/json"
+import { portServer } from "@superstep/toolkit/testing/http-server"
 import { AgentAway, AgentRefused, agentApi, unlessMissing } from "./agent-api.js"
 
 async function serverThat(t: TestContext, answer: RequestListener, times: { readonly giveUpMs?: number } = {}) {
-  const server = createServer(answer)
-  await once(server.listen(0, "127.0.0.1"), "listening")
-  t.after(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  const { port } = server.address() as AddressInfo
+  const server = await portServer(answer)
+  t.after(server[Symbol.dispose])
   const stop = new AbortController()
-  return { stop, api: agentApi({ url: `http://127.0.0.1:${port}/`, headers: {}, signal: stop.signal, ...times }) }
+  return { stop, api: agentApi({ url: `${server.origin}/`, headers: {}, signal: stop.signal, ...times }) }
 }
 
 const failsAs = (kind: typeof AgentRefused | typeof AgentAway, words: RegExp) => (error: unknown) => {

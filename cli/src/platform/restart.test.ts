@@ -1,7 +1,6 @@
 import assert from "node:assert/strict"
-import { createServer } from "node:http"
-import type { AddressInfo } from "node:net"
 import { test } from "node:test"
+import { portServer } from "@superstep/toolkit/testing/http-server"
 import { platformApi } from "./api.js"
 import { NotRestarted, untilRestarted } from "./restart.js"
 
@@ -13,17 +12,15 @@ interface Look {
 /** Answers reads of a deployment with these looks, and then with the last one. */
 async function platformThatShows(...looks: readonly [Look, ...Look[]]) {
   let next = 0
-  const server = createServer((_, response) => {
+  const server = await portServer((_, response) => {
     const look = looks[Math.min(next, looks.length - 1)]
     next += 1
     response.end(JSON.stringify({ id: "d1", name: "my-agent", ...look }))
   })
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   return {
-    api: platformApi({ url, apiKey: "k", workspaceId: "w" }),
+    ...server,
+    api: platformApi({ url: server.origin, apiKey: "k", workspaceId: "w" }),
     looked: () => next,
-    [Symbol.dispose]: () => void server.close(),
   }
 }
 

@@ -2,14 +2,11 @@
 
 import assert from "node:assert/strict"
 import { randomBytes } from "node:crypto"
-import { once } from "node:events"
-import { createServer } from "node:http"
-import { join } from "node:path"
 import { test } from "node:test"
 import { unixAddress } from "@superstep/protocol/http/address"
 import { sql } from "@superstep/toolkit/db/sql"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
-import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { socketServer } from "@superstep/toolkit/testing/http-server"
 import { until } from "@superstep/toolkit/testing/until"
 import { reportOf } from "../planner/testing/facts.js"
 import { pipelineContext } from "../planner/testing/pipeline-context.js"
@@ -32,11 +29,8 @@ test("a deployment whose unit cannot be asked is measured without its runs, and 
   for (const { deployment_id: deploymentId, revision_id: revisionId } of [closed, open])
     await serveWith(db, { deploymentId, revisionId })
   await db.run(sql`update units set connections = 1`)
-  const socketPath = join(temporaryFolder(), "unit.sock")
-  const server = createServer((_, response) => response.end('{"pending":1,"running":2}')).listen(socketPath)
-  t.after(() => server.close())
-  await once(server, "listening")
-  const machine = { units: { usage: async () => new Map(), address: () => unixAddress(socketPath) } }
+  using unit = await socketServer((_, response) => response.end('{"pending":1,"running":2}'))
+  const machine = { units: { usage: async () => new Map(), address: () => unixAddress(unit.socketPath) } }
 
   const context = pipelineContext({ db, key, machine, edge })
   const sampler = startSampler(context, { reportOf: () => undefined, runTotals: new Map() })

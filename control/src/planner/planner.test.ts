@@ -2,15 +2,12 @@
 
 import assert from "node:assert/strict"
 import { randomBytes } from "node:crypto"
-import { once } from "node:events"
-import { createServer } from "node:http"
-import { join } from "node:path"
 import { test } from "node:test"
 import { unixAddress } from "@superstep/protocol/http/address"
 import { sql } from "@superstep/toolkit/db/sql"
 import { MemberFailures } from "@superstep/toolkit/log/member-failures"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
-import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { socketServer } from "@superstep/toolkit/testing/http-server"
 import { silent } from "@superstep/toolkit/testing/test-cluster"
 import { until } from "@superstep/toolkit/testing/until"
 import { masterKey } from "../secrets/seal.js"
@@ -23,13 +20,10 @@ import { addUnitRow } from "./testing/unit-row.js"
 
 test("a deployment that cannot be planned, or whose unit's report the database refuses, does not stop the planning of another one (L9)", async (t) => {
   await using db = await freshDatabase({ migrations })
-  const socketPath = join(temporaryFolder(), "unit.sock")
-  const server = createServer((_, response) => response.write(`${JSON.stringify(reportOf())}\n`)).listen(socketPath)
-  await once(server, "listening")
-  t.after(() => {
-    server.closeAllConnections()
-    server.close()
-  })
+  const { socketPath, ...server } = await socketServer((_, response) =>
+    response.write(`${JSON.stringify(reportOf())}\n`),
+  )
+  t.after(server[Symbol.dispose])
   const key = masterKey(randomBytes(32))
   const units = []
   for (let count = 0; count < 4; count++) units.push(await addUnitRow({ db, key }))

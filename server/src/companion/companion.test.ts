@@ -1,12 +1,13 @@
 import assert from "node:assert/strict"
 import { once } from "node:events"
-import { createServer, type IncomingMessage, type RequestListener, request, type Server } from "node:http"
-import { type AddressInfo, connect } from "node:net"
+import { type IncomingMessage, type RequestListener, request, type Server } from "node:http"
+import { connect } from "node:net"
 import { join } from "node:path"
 import { text } from "node:stream/consumers"
 import test from "node:test"
 import { Secret } from "@superstep/toolkit/config/settings"
 import { lateOnBusyMachineMs } from "@superstep/toolkit/testing/busy-machine"
+import { portServer } from "@superstep/toolkit/testing/http-server"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import { WebSocketServer } from "ws"
@@ -17,15 +18,12 @@ const times = { startingMs: 5, steadyMs: 5, limitMs: lateOnBusyMachineMs }
 
 /** A guest with its companion. */
 async function guestWith(answers: RequestListener) {
-  const guest = createServer(answers).listen(0, "127.0.0.1")
-  await once(guest, "listening")
-  const { port } = guest.address() as AddressInfo
+  const { server: guest, port, [Symbol.dispose]: endGuest } = await portServer(answers)
   const socketPath = join(temporaryFolder(), "unit.sock")
   const companion = await startCompanion({ socketPath, revisionId: "r1", unitToken: new Secret(token), port, times })
   const stop = async () => {
     await companion.stop()
-    guest.close()
-    guest.closeAllConnections()
+    endGuest()
   }
   return { guest, socketPath, [Symbol.asyncDispose]: stop }
 }

@@ -1,10 +1,8 @@
 import assert from "node:assert/strict"
-import { once } from "node:events"
-import { createServer } from "node:http"
-import type { AddressInfo } from "node:net"
 import { test } from "node:test"
 import type { Span } from "@superstep/protocol/worker/frames"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
+import { portServer } from "@superstep/toolkit/testing/http-server"
 import { until } from "@superstep/toolkit/testing/until"
 import { freshHttp } from "../testing/test-http.js"
 import { startTracing, tracesUrl } from "./start-tracing.js"
@@ -22,7 +20,7 @@ interface ReceivedSpan {
 async function startCollector() {
   const spans: ReceivedSpan[] = []
   const requestSizes: number[] = []
-  const server = createServer(async (request, response) => {
+  const server = await portServer(async (request, response) => {
     let text = ""
     for await (const chunk of request) text += chunk
     const { resourceSpans } = JSON.parse(text) as { resourceSpans: { scopeSpans: { spans: ReceivedSpan[] }[] }[] }
@@ -31,18 +29,7 @@ async function startCollector() {
     spans.push(...received)
     response.writeHead(200, { "content-type": "application/json" }).end("{}")
   })
-  server.listen(0, "127.0.0.1")
-  await once(server, "listening")
-  const stop = async () => {
-    server.close()
-    server.closeAllConnections()
-  }
-  return {
-    spans,
-    requestSizes,
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    [Symbol.asyncDispose]: stop,
-  }
+  return { ...server, url: server.origin, spans, requestSizes }
 }
 
 const own = { version: "0.0.0", hasContent: false }

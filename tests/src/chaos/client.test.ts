@@ -1,31 +1,21 @@
 /** What a conversation's client puts up with: a server that is gone or says "not now", and no other refusal. */
 import assert from "node:assert/strict"
-import { once } from "node:events"
-import { createServer, type Server } from "node:http"
-import type { AddressInfo } from "node:net"
 import { test } from "node:test"
+import { portServer } from "@superstep/toolkit/testing/http-server"
 import { seededRandom } from "@superstep/toolkit/testing/seeded-random"
 import { EventClient, UnexpectedAnswer } from "superstep/prove/event-client"
 import { ConversationClient } from "./client.js"
 import { conversationOf } from "./conversation.js"
 
 /** Answers one request after the other with what is listed, and with the last of them from then on. */
-async function answering(
-  ...answers: ("gone" | 404 | 503)[]
-): Promise<AsyncDisposable & { url: string; asked(): number }> {
+async function answering(...answers: ("gone" | 404 | 503)[]) {
   let asked = 0
-  const server: Server = createServer((_, response) => {
+  const server = await portServer((_, response) => {
     const answer = answers[Math.min(asked++, answers.length - 1)]
     if (answer === "gone") response.destroy()
     else response.writeHead(answer ?? 404, answer === 503 ? { "retry-after": "1" } : {}).end("{}")
   })
-  await once(server.listen(0, "127.0.0.1"), "listening")
-  const close = async () => {
-    server.closeAllConnections()
-    await once(server.close(), "close")
-  }
-  const { port } = server.address() as AddressInfo
-  return { url: `http://127.0.0.1:${port}`, asked: () => asked, [Symbol.asyncDispose]: close }
+  return { ...server, url: server.origin, asked: () => asked }
 }
 
 const address = { threadId: "t", runId: "r" }

@@ -1,8 +1,6 @@
 import assert from "node:assert/strict"
-import { once } from "node:events"
-import { createServer } from "node:http"
-import type { AddressInfo } from "node:net"
 import { test } from "node:test"
+import { portServer } from "@superstep/toolkit/testing/http-server"
 import { noChromium, openConsole } from "../console-page.js"
 import { isTold, type Refusal, textsOf, watchNotes, watchRefusals } from "./refusals.js"
 
@@ -43,29 +41,24 @@ test("what a note must have is in the reply", () => {
 })
 
 test("a change without a reply is told once", { skip: noChromium }, async () => {
-  const server = createServer(({ method }, response) => method === "GET" && response.end("page")).listen(0, "127.0.0.1")
-  await once(server, "listening")
-  const { port } = server.address() as AddressInfo
-  await using browser = await openConsole(`http://127.0.0.1:${port}/`)
+  using server = await portServer(({ method }, response) => method === "GET" && response.end("page"))
+  await using browser = await openConsole(`${server.origin}/`)
   const page = await browser.open("")
   const refusals = watchRefusals(page, 200)
   await page.evaluate(`void fetch("/change", { method: "POST" })`)
 
   assert.deepEqual(await refusals.untold(300), ["POST /change has had no reply for 0.2 seconds"])
   assert.deepEqual(await refusals.untold(300), [])
-  server.close().closeAllConnections()
 })
 
 test("a change that is refused just after an arrival is told; what is read then only when it is refused again", {
   skip: noChromium,
 }, async () => {
-  const server = createServer(({ url }, response) => {
+  using server = await portServer(({ url }, response) => {
     if (url === "/") return response.setHeader("content-type", "text/html").end("<script>fetch('/read')</script>")
     return response.writeHead(url === "/favicon.ico" ? 204 : 409).end(`{"detail":"${url} is refused"}`)
-  }).listen(0, "127.0.0.1")
-  await once(server, "listening")
-  const { port } = server.address() as AddressInfo
-  await using browser = await openConsole(`http://127.0.0.1:${port}/`)
+  })
+  await using browser = await openConsole(`${server.origin}/`)
   const page = await browser.open("")
   await page.addInitScript({ content: watchNotes })
   const refusals = watchRefusals(page)
@@ -79,5 +72,4 @@ test("a change that is refused just after an arrival is told; what is read then 
     /^DELETE \/change was answered with 409 [^,]*, and the page does not say so; it says: \[\]$/,
   )
   assert.match(second.join(), /^GET \/read was answered with 409 [^,]*, and the page does not say so; it says: \[\]$/)
-  server.close().closeAllConnections()
 })
