@@ -60,6 +60,10 @@ test("the one that served stands by, and the one that stood by keeps its threads
   assert.deepEqual(await rolesOf(oldest, old, current), ["pinned", "standby", "serving"])
   const { crashes, is_down } = await current.row()
   assert.deepEqual({ crashes, is_down }, { crashes: 0, is_down: false }, "it begins with a clean record")
+  const counted = await db.row(
+    sql`select loaded_at = serves_since as loaded from revisions where revision_id = ${current.revisionId}`,
+  )
+  assert.deepEqual(counted, { loaded: true }, "it keeps the units that the one before needed")
 })
 
 test("what retires never serves again; a unit that was up for ten minutes is started again as if it had never ended", async () => {

@@ -154,8 +154,10 @@ export async function executingRevisions(db: Db, deploymentId: string): Promise<
 }
 
 async function takeOver(tx: Db, deploymentId: string, revisionId: string): Promise<void> {
+  // It has as many units as the one before needed: whether fewer are enough is seen from now on.
   await tx.run(sql`
-    update revisions set role = 'serving', weight = null, serves_since = superstep_now() where revision_id = ${revisionId}`)
+    update revisions set role = 'serving', weight = null, serves_since = superstep_now(), loaded_at = superstep_now()
+    where revision_id = ${revisionId}`)
   await tx.run(sql`
     update units set active_at = superstep_now(), crashes = 0, is_down = false where revision_id = ${revisionId}`)
   // Its units run; or they did before it slept, and are started again.

@@ -181,7 +181,7 @@ export class World {
   serve(revision: WorldRevision): void {
     revision.role = "serving"
     revision.weight = null
-    revision.settledMs = 0
+    revision.settledMs = revision.loadedMs = 0
     for (const unit of this.revisions.flatMap(({ units }) => units)) unit.isActive = false
     for (const unit of revision.units) Object.assign(unit, { crashes: 0, isDown: false })
     this.sleep = "awake"
