@@ -1,12 +1,12 @@
 import assert from "node:assert/strict"
 import { once } from "node:events"
 import { mkdtempSync, rmSync } from "node:fs"
+import { createServer, type RequestListener } from "node:http"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { PassThrough, Readable } from "node:stream"
 import { text } from "node:stream/consumers"
 import { after, test } from "node:test"
-import { socketServer } from "@superstep/toolkit/testing/http-server"
 import { unixAddress } from "./address.js"
 import {
   BodyTooLarge,
@@ -39,6 +39,17 @@ async function send(way: Way, change: Partial<ForwardedRequest>): Promise<{ stat
   const request = { method: "POST", path: "/x", headers: ["Host", "a"], body: null, signal, ...change }
   const [, body] = await Promise.all([forward(way, request, { onAnswer }), text(sink).catch(() => "cut")])
   return { status, body }
+}
+
+async function startServer(listener: RequestListener) {
+  const socketPath = newSocket()
+  const server = createServer(listener).listen(socketPath)
+  await once(server, "listening")
+  const dispose = async () => {
+    server.close()
+    server.closeAllConnections()
+  }
+  return { socketPath, server, [Symbol.asyncDispose]: dispose }
 }
 
 const hidden = "DELETE /y HTTP/1.1\r\nHost: a\r\n\r\n"
@@ -108,7 +119,7 @@ test("a body that could not be sent was not read, and can be sent to another ser
 
 test("a request is sent once, whenever its connection breaks", async () => {
   let requests = 0
-  await using server = await socketServer((request, response) => {
+  await using server = await startServer((request, response) => {
     requests += 1
     if (requests % 2 === 1) response.end("fine")
     else request.socket.destroy()
@@ -146,7 +157,7 @@ test("a body that fails before or after connecting fails only its own request", 
 })
 
 test("a response that arrives before the end of the body is read, and the body's source is not destroyed", async () => {
-  await using server = await socketServer((_, response) => void response.writeHead(401).end("not you"))
+  await using server = await startServer((_, response) => void response.writeHead(401).end("not you"))
   const source = new PassThrough()
   source.write("half of it")
 
@@ -157,7 +168,7 @@ test("a response that arrives before the end of the body is read, and the body's
 })
 
 test("an aborted response is aborted for its reader, too", async () => {
-  await using server = await socketServer((request, response) => {
+  await using server = await startServer((request, response) => {
     response.writeHead(200, { "content-length": 1000 })
     response.write("half of it", () => request.socket.destroy())
   })
@@ -166,7 +177,7 @@ test("an aborted response is aborted for its reader, too", async () => {
 })
 
 test("a signal aborts a request that waits for its response", async () => {
-  await using server = await socketServer(() => undefined)
+  await using server = await startServer(() => undefined)
   const leave = new AbortController()
   const waiting = assert.rejects(
     send(oneConnection(server.socketPath), { signal: leave.signal }),
@@ -181,7 +192,7 @@ test("a signal aborts a request that waits for its response", async () => {
 })
 
 test("closing the reader of a response aborts the request", async () => {
-  await using server = await socketServer((_, response) => void response.write("first"))
+  await using server = await startServer((_, response) => void response.write("first"))
   const sink = new PassThrough()
   const signal = new AbortController().signal
   const stream = { method: "GET", path: "/stream", headers: [], body: null, signal }
