@@ -29,7 +29,7 @@ async function beginAll({
     conversationOf({ name: "sync", steps: 30 }),
     conversationOf({ name: "async", steps: 30, durability: "async" }),
     conversationOf({ name: "exit", steps: 30, durability: "exit" }),
-    conversationOf({ name: "queued", steps: 10, turns: 2 }),
+    conversationOf({ name: "queued", steps: 10, turns: 2, isStreamed: false }),
     conversationOf({ name: "fan", graph: "fan", stepMs: 100 }),
   ]
   const clients = conversations.map((one) => new ConversationClient(one, servers, seededRandom(1)))
@@ -64,7 +64,14 @@ async function untilRefused({ servers }: Installation): Promise<void> {
 async function judgeAll({ db, effectsFile }: Installation, clients: readonly ConversationClient[]): Promise<number[]> {
   const attempts: number[] = []
   for (const client of clients) {
-    const facts = await factsOf(db, readEffects(effectsFile), client.threadId)
+    const facts = await until(
+      async () => {
+        const it = await factsOf(db, readEffects(effectsFile), client.threadId)
+        return it.runs.every(({ status }) => status === "success") && it
+      },
+      // Nobody waits for the runs that have no client.
+      { what: `the runs of "${client.conversation.name}" have ended in success`, timeoutMs: 60_000 },
+    )
     assert.deepEqual(judge(client.conversation, facts, client), [])
     attempts.push(...facts.runs.map(({ attempt }) => attempt))
   }
