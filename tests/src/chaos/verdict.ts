@@ -11,7 +11,7 @@
 import type { ReceivedEvent } from "superstep/prove/event-client"
 import { attemptOf, holesInLog, holesInReread, holesInStream } from "superstep/prove/judge-streams"
 import { type Conversation, eventsOf, messagesOf, statusOf, turnName } from "./conversation.js"
-import type { Execution, RunFact, ThreadFacts } from "./facts.js"
+import type { CheckpointFact, Execution, RunFact, ThreadFacts } from "./facts.js"
 
 export type Promised = "lost" | "repeated" | "state" | "attempt" | "hole" | "left" | "history" | "rule" | "aim"
 
@@ -115,7 +115,8 @@ function repeatedNodes({ checkpoints }: ThreadFacts, run: RunFact, executions: r
     const earlier = executions.filter((one) => one.node === node && one.step === step && one.attempt === attempt)
     if (earlier.length > 1) repeated.push(`${node} of super-step ${step} executed twice in attempt ${attempt}`)
   }
-  return [...repeated, ...tooManyAgain(run, executions)].map((detail) => ({
+  const again = tooManyAgain(run, executions).map((detail) => `${detail}: ${historyOf(own, executions)}`)
+  return [...repeated, ...again].map((detail) => ({
     promise: "repeated",
     detail: `${run.turn} (${run.durability}): ${detail}`,
   }))
@@ -133,6 +134,13 @@ function tooManyAgain({ durability }: RunFact, executions: readonly Execution[])
     if (before.length === 0 || again <= mayRepeat[durability]) return []
     return [`attempt ${attempt} executed the last ${again} super-steps again`]
   })
+}
+
+/** What explains a rare failure: which process executed what in which attempt, and which attempt saved what is left. */
+const historyOf = (checkpoints: readonly CheckpointFact[], executions: readonly Execution[]): string => {
+  const executed = executions.map(({ attempt, node, step, pid }) => `${attempt}/${step} ${node} in ${pid}`)
+  const saved = checkpoints.map(({ attempt, step }) => `${attempt}/${step}`)
+  return `executed (attempt/super-step) ${executed.join(", ")}; saved ${saved.join(", ")}`
 }
 
 /** The run's attempt, the last `metadata` event and what nodes were told agree; ids and names of attempts do too. */
