@@ -185,7 +185,9 @@ function wrongContents(
     toldSteps = Math.max(toldSteps, start + output.filter(({ event }) => event === "updates").length)
   }
   if (toldSteps !== conversation.steps && !conversation.isCancelled)
-    wrong.push(`${toldSteps} of ${conversation.steps} super-steps were told`)
+    wrong.push(
+      `${toldSteps} of ${conversation.steps} super-steps were told, in ${events.length} events; the last is ${JSON.stringify(events.at(-1))}`,
+    )
   return wrong.map((detail) => ({ promise: "hole", detail: `${turnName(conversation, turn)}, ${where}: ${detail}` }))
 }
 
