@@ -267,9 +267,19 @@ export class Streams {
   }
 
   /** Ends all subscribers of a run that is over, unless they already got its end. */
-  endAll(runId: string, { status, isUnsaved }: EndOfRun): void {
+  #endAll(runId: string, { status, isUnsaved }: EndOfRun): void {
     this.runs.get(runId)?.publish(endOf(runId, status, isUnsaved))
     this.runs.end(runId)
+  }
+
+  /**
+   * Ends the subscribers of a run that is over and whose log is tailed from a place on: an end in the log after that place comes after all
+   * that the log has before it.
+   */
+  async endTailed(runId: string, after: number, ended: EndOfRun): Promise<void> {
+    const last = await lastLoggedEvent(this.#options.db, runId)
+    if (last?.event === "end" && last.seq > after) this.runs.wake(runId)
+    else this.#endAll(runId, ended)
   }
 
   /**

@@ -356,8 +356,9 @@ export class Executor {
     log.info({ run_id: runId, promise: "D11" }, "clients of a run that has moved on are served from its log")
     await journal.settled()
     // The clients have all events of this attempt, and need everything that a later attempt has already logged.
-    const ended = await tailElsewhere(this.#options, runId, firstSeq(attempt + 1) - 1)
-    if (ended !== undefined) streams.endAll(runId, ended)
+    const after = firstSeq(attempt + 1) - 1
+    const ended = await tailElsewhere(this.#options, runId, after)
+    if (ended !== undefined) await streams.endTailed(runId, after, ended)
   }
 
   #executing(runId: string): Attempt | undefined {

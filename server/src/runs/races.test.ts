@@ -133,6 +133,33 @@ test("clients of a run that another server took over still get its events (X5)",
   assert.deepEqual(client.events.at(-1)?.data, { run_id: runId, status: "success" })
 })
 
+test("clients of a run that another server has ended meanwhile get its events before its end (X5)", async () => {
+  await using db = await serverDatabase()
+  await using former = await startTestServer(db)
+  const client = new Listening()
+  const { runId } = await addRun(former, { subscriber: client, stream_resumable: true })
+  await attemptOf(former, runId)
+  await former.loop.stop()
+  await using next = await startTestServer(db)
+  await endLeases(db, former.claimer.serverId)
+  const second = await attemptOf(next, runId, 2)
+  second.emit("values", { from: 2 })
+  second.done()
+  await waitForEnd(next, runId)
+
+  const { renewing } = await db.transaction(async (tx) => {
+    // It learns the end of the run before it can read the log.
+    await tx.run(sql`lock table run_events in access exclusive mode`)
+    const renewing = former.executor.renew()
+    await untilBlocked(db)
+    return { renewing }
+  })
+  await renewing
+  await until(() => client.hasEnded, { what: "the end of the stream" })
+
+  assert.deepEqual(client.names.slice(-3), ["metadata", "values", "end"])
+})
+
 test("a client that joins a run at the moment of its end gets the end (B3)", async () => {
   await using server = await freshServer({ slots: 0 })
   const { runId } = await addRun(server)
