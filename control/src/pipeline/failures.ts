@@ -55,7 +55,8 @@ export function judge(error: unknown, { stage_attempt: attempts, failing_ms: fai
   const isOwnFault = !isFull && !(error instanceof SourceFailed)
   const usualMs = retryDelaysMs[attempts] ?? (isOwnFault && failingMs < patienceMs ? laterDelayMs : undefined)
   const delayMs = usualMs && Math.max(usualMs, Math.ceil(error instanceof SourceFailed ? error.askedMs : 0))
-  if (delayMs !== undefined) return { kind: "retry", delayMs, why: `${message}; trying again in ${delayMs / 1000} s` }
+  if (delayMs !== undefined)
+    return { kind: "retry", delayMs, why: `${message.replace(/\.$/, "")}; trying again in ${delayMs / 1000} s` }
   return { kind: "fail", code: isFull ? "disk_full" : codeOf(error), message }
 }
 
