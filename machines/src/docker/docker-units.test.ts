@@ -78,6 +78,7 @@ test("an engine shows no secret of a unit, and its container has no rights and a
 test("a unit that uses more than its memory is reported with its limit (R3)", async () => {
   const { units, unitId, ask, end } = await started(dockerPlace(), { FAKE_SWELLS_MB: "600" }, 160)
 
+  // It ends the unit, which then answers nothing.
   void ask("/swell").catch(() => undefined)
   const ended = await until(
     async () => {

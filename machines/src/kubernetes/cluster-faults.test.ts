@@ -228,6 +228,7 @@ test("a stop and a kill end a unit whose last output cannot be kept, and the log
 test("a unit that uses more than its memory is reported with its limit (R3)", async () => {
   const { addressOf, untilExited, end } = await started(await kubernetesPlace(tested()), { FAKE_SWELLS_MB: "600" }, 160)
 
+  // It ends the unit, which then answers nothing.
   void ask(addressOf(), "GET", "/swell").catch(() => undefined)
 
   assert.deepEqual(await untilExited(), { state: "exited", ranOutOfMb: 160 })
