@@ -13,6 +13,7 @@ import {
   freeFormerClaims,
   interruptRevision,
   nextTurnMs,
+  noteWaiting,
   type OpenStages,
   recordCommit,
   releaseClaim,
@@ -208,6 +209,38 @@ test("a revision is claimed while a row refers to it, and after a lock on it has
   assert.deepEqual([whileChanged, turnMs], [undefined, 0])
   assert.ok(whileReferred)
   assert.equal(turnMsOfOther, undefined)
+})
+
+test("a locked revision holds up none of the statements about all of them (C6)", async () => {
+  await using db = await database()
+  const locked = [
+    await addRevision(db, await addDeployment(db), { status: "CREATING" }),
+    await addRevision(db, await addDeployment(db), { status: "BUILDING", stage: "build" }),
+  ]
+  const lapsed = await claim(db, "home/1", 0)
+  const kept = await claim(db)
+  assert.ok(lapsed && kept)
+  const [deploymentId, another] = [await addDeployment(db), await addDeployment(db)]
+  const old = await addRevision(db, deploymentId)
+  const queued = await addRevision(db, deploymentId, { status: "CREATING" })
+  const built = await addRevision(db, another, { status: "AWAITING_BUILD", stage: "build" })
+
+  const done = await db.transaction(async (tx) => {
+    await tx.run(sql`select from revisions where revision_id = any(${locked}::uuid[]) for update`)
+    return [
+      await freeExpiredClaims(db),
+      await admitRevisions(db),
+      await skipSuperseded(db),
+      (await renewClaims(db, [kept], 1000)).size,
+      await noteWaiting(db, { open: { all: [], reserved: [] }, builds: 100 }),
+    ]
+  })
+
+  assert.deepEqual(done, [0, 1, 1, 1, 2])
+  assert.equal((await revisionOf(db, old)).status, "SKIPPED")
+  assert.equal((await revisionOf(db, queued)).status, "QUEUED")
+  assert.match(String((await revisionOf(db, built)).status_message), /waits for its turn/)
+  assert.equal(await freeExpiredClaims(db), 1)
 })
 
 test("a stage keeps why a canary was aborted in it, whatever becomes of it, and its end no reason of a wait", async () => {

@@ -2,7 +2,8 @@
  * The pipeline's claims on revisions. C1 one process works on a revision; C2 one pipeline works on a deployment
  * (held by the index `revision_one_claim_of_a_deployment`); C3 every write names its fence, and a write whose
  * fence is old fails with ClaimLost; C4 a claim expires when its holder dies; C5 claims are shared fairly between workspaces,
- * and a workspace fetches and builds at most as many revisions at once as its quota `builds` says.
+ * and a workspace fetches and builds at most as many revisions at once as its quota `builds` says; C6 a revision whose row another
+ * transaction has locked, such as that of a process that is paused, holds up no other one: a statement about many leaves it out.
  */
 
 import { type Database, type Db, isSqlState, sqlState } from "@superstep/toolkit/db/database"
@@ -47,6 +48,10 @@ export interface OpenStages {
 /** Whether this installation carries the revision out, and no listener does (listeners/README.md). */
 const isOurs = (revision: Sql): Sql => sql`${revision}.source_config ->> 'listener_id' is null`
 
+/** C6. @param which  a condition on `revisions` */
+const unlocked = (which: Sql): Sql =>
+  sql`revision_id in (select revision_id from revisions where ${which} for no key update skip locked)`
+
 // Any constant of our own.
 const claimLock = 7_283_117
 
@@ -80,8 +85,7 @@ const heldClaims = sql`held as (
 /**
  * Claims a revision with work for one process: of a deployment's revisions, the oldest that has started. Older ones that
  * have not started were superseded before (`skipSuperseded`). The workspace with the fewest claims in the stage goes first, then the
- * one whose last claim was longest ago; within it a rollback, then what has waited longest (C5). A revision whose row another
- * transaction has locked is left out: it must not hold up all others.
+ * one whose last claim was longest ago; within it a rollback, then what has waited longest (C5).
  * @returns  undefined when there is nothing to do now
  */
 export async function claimNextRevision(
@@ -159,11 +163,12 @@ export const noteWaiting = (db: Db, { open, builds }: Room): Promise<number> =>
         and not exists (
           select 1 from revisions older
           where older.deployment_id = r.deployment_id and older.seq < r.seq and older.stage is not null)
-    )
-    update revisions r set status_message = waiting.why, updated_at = superstep_now()
-    from waiting
-    where r.revision_id = waiting.revision_id and r.lease_owner is null and waiting.why is not null
-      and r.status_message is distinct from waiting.why`)
+    ), news as (
+      select r.revision_id, waiting.why from waiting join revisions r using (revision_id)
+      where r.lease_owner is null and waiting.why is not null and r.status_message is distinct from waiting.why
+      for no key update of r skip locked)
+    update revisions r set status_message = news.why, updated_at = superstep_now()
+    from news where r.revision_id = news.revision_id`)
 
 /** How many revisions of a workspace are being fetched or built. */
 export const claimedBuilds = async (db: Db, workspaceId: string): Promise<number> => {
@@ -173,16 +178,18 @@ export const claimedBuilds = async (db: Db, workspaceId: string): Promise<number
   return row?.builds ?? 0
 }
 
-/** Renews claims. @returns the ids of the revisions that are still ours */
+/** Renews claims, except those on locked rows (C6). @returns the ids of the revisions that are still ours */
 export async function renewClaims(db: Db, claims: readonly Claim[], leaseMs: number): Promise<ReadonlySet<string>> {
   const rows = await db.rows<{ revision_id: string }>(sql`
-    update revisions r set lease_until = superstep_now() + ${leaseMs} * interval '1 millisecond'
-    from unnest(
-      ${claims.map((claim) => claim.revision_id)}::uuid[], ${claims.map((claim) => claim.lease_owner)}::text[],
-      ${claims.map((claim) => claim.fence)}::bigint[]
-    ) as held (revision_id, lease_owner, fence)
-    where r.revision_id = held.revision_id and r.lease_owner = held.lease_owner and r.fence = held.fence
-    returning r.revision_id`)
+    with ours as (
+      select r.revision_id from revisions r join unnest(
+        ${claims.map((claim) => claim.revision_id)}::uuid[], ${claims.map((claim) => claim.lease_owner)}::text[],
+        ${claims.map((claim) => claim.fence)}::bigint[]
+      ) as held (revision_id, lease_owner, fence) using (revision_id, lease_owner, fence)
+    ), renewed as (
+      update revisions r set lease_until = superstep_now() + ${leaseMs} * interval '1 millisecond'
+      where ${unlocked(sql`revision_id in (select revision_id from ours)`)})
+    select revision_id from ours`)
   return new Set(rows.map(({ revision_id }) => revision_id))
 }
 
@@ -190,7 +197,7 @@ export async function renewClaims(db: Db, claims: readonly Claim[], leaseMs: num
 export const freeExpiredClaims = (db: Db): Promise<number> =>
   db.run(sql`
     update revisions set lease_owner = null, lease_until = null, stage_deaths = stage_deaths + 1
-    where lease_owner is not null and lease_until < superstep_now()`)
+    where ${unlocked(sql`lease_owner is not null and lease_until < superstep_now()`)}`)
 
 /** Frees at once the claims of a former process of this home; our lock proves that it is dead. */
 export const freeFormerClaims = (db: Db, homeId: string): Promise<number> =>
@@ -286,7 +293,7 @@ async function fenced(claim: Claim, written: Promise<number>): Promise<void> {
 export const admitRevisions = (db: Db): Promise<number> =>
   db.run(sql`
     update revisions set status = 'QUEUED', updated_at = superstep_now()
-    where status = 'CREATING' and stage = 'queue' and lease_owner is null and ${isOurs(sql`revisions`)}`)
+    where ${unlocked(sql`status = 'CREATING' and stage = 'queue' and lease_owner is null and ${isOurs(sql`revisions`)}`)}`)
 
 /**
  * Skips revisions that have not started and have a newer unfinished one behind them. A rollback does not wait for a build or
@@ -295,16 +302,19 @@ export const admitRevisions = (db: Db): Promise<number> =>
  */
 export const skipSuperseded = (db: Db): Promise<number> =>
   db.run(sql`
-    update revisions old set status = 'SKIPPED', stage = null, error_code = 'superseded',
-      status_message = 'a newer revision, ' || newer.revision_id || ', took its place',
-      lease_owner = null, lease_until = null, fence = old.fence + 1, finished_at = superstep_now(), updated_at = superstep_now()
-    from revisions newer
-    where newer.deployment_id = old.deployment_id and newer.seq = (
+    with superseded as (
+      select old.revision_id, newer.revision_id as by_id
+      from revisions old join revisions newer on newer.deployment_id = old.deployment_id and newer.seq = (
         select max(latest.seq) from revisions latest
         where latest.deployment_id = old.deployment_id and latest.stage is not null)
-      and newer.seq > old.seq and old.stage in ('queue', 'fetch', 'build', 'deploy') and ${isOurs(sql`old`)}
-      and ((old.lease_owner is null and old.status in ('CREATING', 'QUEUED', 'AWAITING_BUILD'))
-        or newer.trigger in ('redeploy', 'rollback'))`)
+      where newer.seq > old.seq and old.stage in ('queue', 'fetch', 'build', 'deploy') and ${isOurs(sql`old`)}
+        and ((old.lease_owner is null and old.status in ('CREATING', 'QUEUED', 'AWAITING_BUILD'))
+          or newer.trigger in ('redeploy', 'rollback'))
+      for no key update of old skip locked)
+    update revisions old set status = 'SKIPPED', stage = null, error_code = 'superseded',
+      status_message = 'a newer revision, ' || superseded.by_id || ', took its place',
+      lease_owner = null, lease_until = null, fence = old.fence + 1, finished_at = superstep_now(), updated_at = superstep_now()
+    from superseded where old.revision_id = superseded.revision_id`)
 
 /**
  * Interrupts a revision on request, before its switch; after that, a rollback is the way. Its process notices at its next
