@@ -5,7 +5,7 @@ import { Option } from "commander"
 import type { CliCommand } from "../command-line/command.js"
 import { type PlatformApi, platformApi } from "../platform/api.js"
 import { type ConnectionOptions, connect, connectionOptions } from "../platform/connection.js"
-import { findDeployment } from "../platform/deployments.js"
+import { type Deployment, findDeployment } from "../platform/deployments.js"
 
 interface SecretOptions extends ConnectionOptions {
   readonly deploy: boolean
@@ -38,12 +38,12 @@ export const setSecret: CliCommand<SecretOptions> = {
   options: [noDeploy(), ...connectionOptions()],
   async run({ args, options, config, out }) {
     const api = platformApi(await connect(options, config))
-    const { id, name: deployment } = await findDeployment(api, args[0] ?? "")
+    const deployment = await findDeployment(api, args[0] ?? "")
     // A value on the command line would be in the shell's history and in the list of processes, which everybody can read.
     if (process.stdin.isTTY)
       throw new NoValue("provide the value on standard input: superstep secrets set DEPLOYMENT NAME < file")
     const value = (await text(process.stdin)).replace(/\r?\n$/, "")
-    await change(api, "PUT", { id, name: args[1] ?? "", options, body: { value } })
+    await change(api, "PUT", { id: deployment.id, name: args[1] ?? "", options, body: { value } })
     report(out.line, options, { name: args[1], set: true }, `${args[1]} is set${fromWhen(options, deployment)}`)
   },
 }
@@ -54,17 +54,18 @@ export const unsetSecret: CliCommand<SecretOptions> = {
   options: [noDeploy(), ...connectionOptions()],
   async run({ args, options, config, out }) {
     const api = platformApi(await connect(options, config))
-    const { id, name: deployment } = await findDeployment(api, args[0] ?? "")
-    await change(api, "DELETE", { id, name: args[1] ?? "", options })
+    const deployment = await findDeployment(api, args[0] ?? "")
+    await change(api, "DELETE", { id: deployment.id, name: args[1] ?? "", options })
     report(out.line, options, { name: args[1], set: false }, `${args[1]} is removed${fromWhen(options, deployment)}`)
   },
 }
 
 /** The graphs that serve keep their environment: another revision gets the changed one. */
-const fromWhen = ({ deploy }: SecretOptions, deployment: string): string =>
-  deploy
-    ? `, which applies when the new revision is deployed: superstep revisions ${deployment}`
-    : " from the next revision on"
+function fromWhen({ deploy }: SecretOptions, { name, source, source_config }: Deployment): string {
+  if (!deploy) return " from the next revision on"
+  const code = source === "github" ? `, of the newest commit in ${source_config.repo_url},` : ""
+  return `, which applies when the new revision${code} is deployed: superstep revisions ${name}`
+}
 
 function change(
   api: PlatformApi,

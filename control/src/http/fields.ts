@@ -39,11 +39,11 @@ export const uuid = z.guid("expected a UUID")
 export const optionalParameter = <T extends z.ZodType>(schema: T) =>
   z.preprocess((value) => (value === "" ? undefined : value), schema.optional())
 
-/** A whole number in a query string; only digits, so that `1e3` and `0x10` are rejected. */
+/** A whole number in a query string; only a sign and digits, so that `1e3` and `0x10` are rejected. */
 export const wholeNumber = ({ min, max }: { min: number; max: number }) =>
   z
     .string("expected a whole number")
-    .regex(/^\d{1,12}$/, "expected a whole number")
+    .regex(/^-?\d{1,12}$/, "expected a whole number")
     .transform(Number)
     .refine((number) => number >= min && number <= max, `expected a number from ${min} to ${max}`)
 

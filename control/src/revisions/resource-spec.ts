@@ -12,6 +12,9 @@ const scale = z.int().min(0).max(mostReplicas).nullish()
 // More than any machine has: values that we do not carry out are kept and shown, and must stay plausible numbers.
 const cores = z.number().min(0).max(1024).nullish()
 const megabytes = z.number().min(0).max(16_777_216).nullish()
+// Below this the agent server of a unit does not start.
+const leastUnitMb = 128
+const unitMegabytes = z.number().min(leastUnitMb).max(16_777_216).nullish()
 const gigabytes = z.number().min(0).max(65_536).nullish()
 // The highest value that Postgres accepts.
 const connections = z.int().min(0).max(262_143).nullish()
@@ -31,8 +34,8 @@ const resourceFields = {
   max_scale: scale,
   cpu,
   cpu_limit: cpuLimit,
-  memory_mb: megabytes,
-  memory_limit_mb: megabytes,
+  memory_mb: unitMegabytes,
+  memory_limit_mb: unitMegabytes,
   queue_min_scale: scale,
   queue_max_scale: scale,
   queue_cpu: cores,

@@ -104,10 +104,13 @@ function hostFault(
   return `git ended without a reason (${killedBy ?? `exit code ${exitCode}`}) while it read ${repoUrl}`
 }
 
+// What git adds to every failure of ssh, after the line that tells the reason.
+const advice = /could not read from remote repository|make sure you have the correct access|and the repository exists/i
+
 const lastLine = (text: string): string =>
   text
     .split("\n")
     .map((line) => line.replace(/^(fatal|error|remote): ?/i, "").trim())
-    .filter((line) => line !== "" && !/make sure you have the correct access|and the repository exists/i.test(line))
+    .filter((line) => line !== "" && !advice.test(line))
     .at(-1)
     ?.slice(0, 300) ?? "git gave no reason"

@@ -248,9 +248,17 @@ test("whatever ssh and other hosts say, only their own words make a repository m
   ]
   for (const [lastLines, expected] of cases) {
     const failed = { exitCode: 128, killedBy: undefined, lastLines }
-    const { code, isTransient } = classifyGitFailure(failed, "ssh://h/a.git", "main")
+    const { code, isTransient, message } = classifyGitFailure(failed, "ssh://h/a.git", "main")
     assert.equal(isTransient ? "again" : code, expected, lastLines)
+    assert.doesNotMatch(message, /could not read from remote/i)
   }
+  const unknown = {
+    exitCode: 128,
+    killedBy: undefined,
+    lastLines: `ssh: Could not resolve hostname h: Name or service not known\n${end}`,
+  }
+  const { message } = classifyGitFailure(unknown, "ssh://h/a.git", "main")
+  assert.equal(message, "ssh://h/a.git cannot be reached: ssh: Could not resolve hostname h: Name or service not known")
 })
 
 test("a repository that our user may not read is named with that user", async (t) => {

@@ -125,7 +125,7 @@ export const refusedImageCodes = {
     what: "The repository may not be read.",
     cause:
       "It is private, and the deployment has no integration, or the token of its integration is expired or for other repositories.",
-    next: "Give the deployment an integration whose token may read the repository.",
+    next: "Give the deployment an integration whose token may read the repository; a repository of the platform's own machine must belong to the platform's user or to the administrator.",
   },
   source_unsupported: {
     http: [],

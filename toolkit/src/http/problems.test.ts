@@ -32,3 +32,19 @@ test("a custom rule about an absent field keeps its message", () => {
     { path: ["body", "a"], message: "give a or b", type: "value_error" },
   ])
 })
+
+test("a number far outside its range has one problem: the bound of its own field", () => {
+  const error = z
+    .object({ limit: z.int().max(1000), least: z.int().min(0) })
+    .safeParse({ limit: 1e30, least: -1e30 }).error
+
+  const found = problemsOf(error?.issues ?? [], { limit: 1e30, least: -1e30 }, ["body"])
+
+  assert.deepEqual(
+    found.map(({ path, message }) => [path.at(-1), /[<>]=-?\d+$/.exec(message)?.[0]]),
+    [
+      ["limit", "<=1000"],
+      ["least", ">=0"],
+    ],
+  )
+})

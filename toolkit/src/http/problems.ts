@@ -13,7 +13,7 @@ const mostReported = 100
  * @param at     where that value came from, such as `["body"]`
  */
 export function problemsOf(issues: readonly Issue[], value: unknown, at: Path): Problem[] {
-  return issues.slice(0, mostReported).flatMap((issue) => {
+  return narrowest(issues.slice(0, mostReported)).flatMap((issue) => {
     const inside = issue.path.map((part) => (typeof part === "number" ? part : String(part)))
     const path = [...at, ...inside]
     // A rule of our own (`custom`) says more than that its field is missing.
@@ -24,6 +24,13 @@ export function problemsOf(issues: readonly Issue[], value: unknown, at: Path): 
     return [{ path, message: issue.message, type: "value_error" }]
   })
 }
+
+/** A number far outside its range violates the bound of all whole numbers, too, which zod reports first. */
+const narrowest = (issues: readonly Issue[]): readonly Issue[] =>
+  issues.filter(({ code, path }, index) => {
+    const next = issues[index + 1]
+    return !(code === next?.code && /^too_/.test(code) && String(path) === String(next.path))
+  })
 
 /** Of several allowed forms, only the problems of the nearest one are reported; else what all of them expect. */
 function problemsOfUnion(issue: Extract<Issue, { code: "invalid_union" }>, value: unknown, path: Path): Problem[] {
