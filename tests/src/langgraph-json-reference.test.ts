@@ -1,10 +1,10 @@
 /** docs/langgraph-json.md is generated from the table by which the server warns; the table has the fields of the schema. */
 import assert from "node:assert/strict"
-import { readFile, writeFile } from "node:fs/promises"
 import { test } from "node:test"
 import { knownFields } from "@superstep/server/project/field-warnings"
 import { type Field, fields } from "@superstep/server/project/fields"
 import { langgraphConfig } from "@superstep/server/project/langgraph-json"
+import { expectPage } from "./testing/printed-page.js"
 
 const page = new URL("../../docs/langgraph-json.md", import.meta.url)
 
@@ -21,9 +21,7 @@ const reference = `${[
 ].join("\n\n")}\n`
 
 test("the reference of langgraph.json says what the server does", async () => {
-  if (process.env.UPDATE_DOCS === "1") await writeFile(page, reference)
-
-  assert.equal(await readFile(page, "utf8"), reference)
+  await expectPage(page, reference)
 })
 
 test("every field that may be set is in the table, and no other", () => {
