@@ -276,6 +276,20 @@ test("a bulk deletion is 200 if all are deleted, otherwise 207 with the reasons"
   assert.deepEqual([none.status, empty.status, many.status], [422, 422, 422])
 })
 
+test("a deletion takes a revision that is being switched to from its process, at once", async () => {
+  const { path, revision } = await created(exampleDeployment("gone-meanwhile"))
+  await api.db.run(sql`
+    update revisions set stage = 'switch', status = 'DEPLOYING', lease_owner = 'home/1', fence = 7
+    where revision_id = ${revision}`)
+
+  await api.call("DELETE", path)
+
+  const now = await api.db.row(
+    sql`select stage, status, lease_owner, fence from revisions where revision_id = ${revision}`,
+  )
+  assert.deepEqual(now, { stage: null, status: "INTERRUPTED", lease_owner: null, fence: 8 })
+})
+
 test("free deployments are counted", async () => {
   const before = (await api.call("GET", "/v2/deployments/free-count")).body.count
   await api.deploy("free", { deployment_type: "dev_free" })

@@ -10,6 +10,7 @@ import { recordNoEffect, recordResource } from "../audit/current-write.js"
 import { removeHostNamesOf } from "../host-names/queries.js"
 import { integrationExists } from "../integrations/operations.js"
 import type { QuotaRules } from "../quotas/operations.js"
+import { endPipelineOf } from "../revisions/queries.js"
 import type { GitProtocol } from "../revisions/repository.js"
 import type { Source, SourceConfig } from "../revisions/source-config.js"
 import type { SourceRevisionConfig } from "../revisions/source-revision-config.js"
@@ -173,6 +174,8 @@ export async function deleteDeployment(
     checkVersion(deployment, expectedVersions)
   }
   await removeHostNamesOf(tx, ids.deploymentId)
+  // Whatever works on it stops now: a stage that went on would look for units that the planner has removed.
+  await endPipelineOf(tx, ids.deploymentId)
   await markForDeletion(tx, ids.deploymentId, force ? "AWAITING_FINAL_DELETE" : "AWAITING_DELETE")
   await wakePipeline(tx, ids.deploymentId)
 }

@@ -28,7 +28,11 @@ export const runSwitch: RunStage = async (input) => {
   const [asked] = starting
   if (asked) await checkOrphans(input, asked)
   if (await becomesCanary(input)) return { kind: "next", status: "DEPLOYED", stage: null }
-  if (units.length === 0) throw new Error(`revision ${revision.revision_id} has no unit`)
+  if (units.length === 0) {
+    // One that has lost its claim lost its units, too.
+    await db.transaction((tx) => holdClaim(tx, revision))
+    throw new Error(`revision ${revision.revision_id} has no unit`)
+  }
   const activation = { ...(await activationOf(db, deployment.deployment_id)), canary: undefined }
   for (const unit of units) await activate(unitAddress(context, unit), activation, signal)
   context.crashPoint("switch:after-activate")

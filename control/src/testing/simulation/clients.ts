@@ -4,7 +4,8 @@ import { sql } from "@superstep/toolkit/db/sql"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import { v7 as newId } from "uuid"
 import { emptySourceConfig, emptySourceRevisionConfig } from "../../deployments/deployment.js"
-import { askForRestart, lockDeployment, markForDeletion, setDesiredRunState } from "../../deployments/queries.js"
+import { deleteDeployment } from "../../deployments/operations.js"
+import { askForRestart, lockDeployment, setDesiredRunState } from "../../deployments/queries.js"
 import { abort, promote, setTraffic } from "../../deployments/traffic.js"
 import { interrupt } from "../../revisions/operations.js"
 import { insertRevision } from "../../revisions/queries.js"
@@ -176,7 +177,7 @@ const acts: Readonly<Record<string, readonly [number, Act]>> = {
   pause: [2, act((tx, client) => setDesiredRunState(tx, client, "paused"))],
   resume: [4, act((tx, client) => setDesiredRunState(tx, client, "running"))],
   restart: [3, restart],
-  delete: [0.3, act((tx, client) => markForDeletion(tx, client.deploymentId, "AWAITING_DELETE"))],
+  delete: [0.3, act((tx, client) => deleteDeployment(tx, client, { force: false }))],
   request: [30, request],
   "a unit crashes": [6, onUnit((world, unit) => world.units.exit(unit))],
   "a worker crashes": [2, onUnit((world, unit) => tell(world, unit, { workerCrashes: unit.workerCrashes + 1 }))],

@@ -52,6 +52,8 @@ const limits: PipelineLimits = {
 
 // Locks are no fault: in calm a deploy meets them, too.
 const lockedInCalm = 0.2
+// For how many statements in a row: a lock in calm ends soon, and whoever waits is judged (simulate.ts).
+const longestLock = 3
 
 const key = masterKey(randomBytes(32))
 
@@ -90,7 +92,13 @@ export class World {
     // Of its own, so that a history without locks stays the same.
     const locks = seededRandom(seed ^ 0x10cc)
     const locked = locks.pick([0.05, 0])
-    this.database.isLocked = () => locks.next() < (this.faults.areOn ? locked : lockedInCalm)
+    const inARow = new Map<string, number>()
+    this.database.isLocked = (statement) => {
+      const times = inARow.get(statement) ?? 0
+      const isSo = this.faults.areOn ? locks.next() < locked : locks.next() < lockedInCalm && times < longestLock
+      inARow.set(statement, isSo ? times + 1 : 0)
+      return isSo
+    }
     this.database.onNotify = (payload) => this.#notify(payload || "routes")
   }
 

@@ -40,7 +40,7 @@ export class SimulatedDatabase {
   aheadMs = 0
   #setTo = -1
   /** Whether another transaction has locked the rows that a statement with `skip locked` looks for. */
-  isLocked: () => boolean = () => false
+  isLocked: (statement: string) => boolean = () => false
   /** Called for each notification of a transaction that was committed. */
   onNotify: (payload: string) => void = () => undefined
 
@@ -109,7 +109,7 @@ export class SimulatedDatabase {
         const now = this.now()
         if (this.#asksTime.test(text)) await this.#setTime(db, now)
         if (text.includes("pg_notify(") && values[0] === this.#channel) notes.push(String(values[1] ?? ""))
-        const seen = text.includes("skip locked") && this.isLocked() ? withoutLocked(text) : text
+        const seen = text.includes("skip locked") && this.isLocked(text) ? withoutLocked(text) : text
         return { render: () => withTime(seen, values, now) }
       }
       return {
