@@ -15,7 +15,8 @@ import {
   worker,
 } from "./testing/python-worker.js"
 
-const factories = ["by_type", "by_place", "only_runtime", "opened", "with_default", "partly", "nothing"]
+const openedFactories = ["opened", "grouped", "group_fails", "exit_fails"]
+const factories = ["by_type", "by_place", "only_runtime", "with_default", "partly", "nothing", ...openedFactories]
 
 const server = pythonOfFile(async (started) => {
   const specs = Object.fromEntries(factories.map((name) => [name, `./factories.py:${name}`]))
@@ -63,6 +64,30 @@ test("a Python factory gets the purpose of each use", { skip }, async () => {
 test("a context manager is open while its Python graph is used", { skip }, async () => {
   assert.deepEqual(await told("opened"), ["opened"])
   assert.ok((await server().output(1)).includes("opened closed"))
+})
+
+test("the task that entered a Python context manager leaves it, and an error of its exit is only logged", {
+  skip,
+}, async () => {
+  assert.equal(await told("grouped"), "grouped")
+  assert.equal(await told("exit_fails"), "exit_fails")
+  assert.equal(await told("exit_fails"), "exit_fails")
+  server().send({ type: "ping", nonce: "after exits" })
+
+  await server().frame(({ header }) => header.type === "pong" && header.nonce === "after exits")
+  assert.equal(
+    server()
+      .errors()
+      .match(/LookupError: the exit failed/g)?.length,
+    2,
+  )
+  assert.ok(!server().errors().includes("left in another task"))
+})
+
+test("a Python context manager that ends with an error while its graph runs fails the run", { skip }, async () => {
+  const { status, error } = await server().run("group_fails", { input: {} })
+
+  assert.deepEqual([status, error?.message], ["error", "a task of the group failed"])
 })
 
 test("graphs that do not load report what is missing, and where", { skip }, async () => {

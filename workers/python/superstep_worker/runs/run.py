@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AsyncExitStack
 from typing import Any, Literal
 
 from langgraph.constants import START
@@ -27,6 +26,7 @@ from ..events.interrupt_events import InterruptEvents, InterruptOptions
 from ..events.wire_event import WireEvent, event_text
 from ..loading.factory import Purpose
 from ..loading.graph_export import Graph, with_persistence
+from ..loading.graph_use import GraphUse
 from ..loading.loader import LoadedGraph
 from ..store.store import Store
 from ..threads.thread_state import open_interrupts
@@ -78,6 +78,7 @@ class Run:
         self._cancel = EarlyCancel(request, lambda: self._end("cancelled"))
         # None when the run is not traced.
         self._recorder = self._recorder_for(header.get("trace"))
+        self._use: GraphUse | None = None
         self._graph: Graph | None = None
         self._ending: Ending | None = None
         # The reason of the ending `failed`.
@@ -94,11 +95,12 @@ class Run:
     async def execute(self, loaded: LoadedGraph) -> None:
         """Never raises: every outcome becomes the run's `done`, except that nothing is sent when the claim is lost."""
         current_run.set(self)
-        async with AsyncExitStack() as uses:
-            problem = await self._outcome(asyncio.ensure_future(self._stream(loaded, uses)))
-            if self._is_draining and self._ending is None and is_drained(problem):
-                self._ending = "drained"
-            await self._finish(problem)
+        problem = await self._outcome(asyncio.ensure_future(self._stream(loaded)))
+        if self._is_draining and self._ending is None and is_drained(problem):
+            self._ending = "drained"
+        await self._finish(problem)
+        if self._use is not None:
+            await self._use.leave()
 
     def _recorder_for(self, trace: Literal["models", "timings", "full"] | None) -> SpanRecorder | None:
         if trace is None:
@@ -170,14 +172,14 @@ class Run:
             return RuntimeError("the graph's code cancelled its own run")
         return work.exception()
 
-    async def _stream(self, loaded: LoadedGraph, uses: AsyncExitStack) -> None:
+    async def _stream(self, loaded: LoadedGraph) -> None:
         request = self._request
         config = runnable_config(request, self._langgraph_version, self._recorder)
         store = Store(self._call, request.claim)
         checkpointer = Checkpointer(self._link, self._cancel.input_applied, self._cancel.checkpoint_asked)
         purpose = Purpose("threads.create_run", store, request.context)
-        shared = await uses.enter_async_context(loaded.use(config, purpose))
-        graph = self._graph = with_persistence(shared, checkpointer, store)
+        self._use = GraphUse(loaded.use(config, purpose), self.fail)
+        graph = self._graph = with_persistence(await self._use.graph(), checkpointer, store)
         head = await checkpointer.aget_tuple(self._thread) if needs_head(request) else None
         if await self._repeats_breakpoint(graph):
             return
