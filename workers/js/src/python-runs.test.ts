@@ -86,6 +86,14 @@ test("a Python node that blocks its thread blocks neither pings nor its own canc
   assert.equal((await server().done(run)).status, "cancelled")
 })
 
+test("each Python node that blocks has its own thread, also when there are many", { skip }, async () => {
+  const runs = Array.from({ length: 40 }, () => server().startRun("values", { input: { kind: "together" } }))
+
+  const ends = await Promise.all(runs.map((run) => server().done(run)))
+
+  assert.deepEqual([...new Set(ends.map(({ status }) => status))], ["success"])
+})
+
 test("a Python graph returns its drawing, schemas and subgraphs", { skip }, async () => {
   const ask = async (method: string, graph_id: string, fields: object = {}) =>
     Object(await server().ask({ method, graph_id, ...fields }))

@@ -8,6 +8,7 @@ import os
 import platform
 import sys
 import traceback
+from concurrent.futures import ThreadPoolExecutor
 
 from .config import read_config
 from .connection.connection import Connection
@@ -20,6 +21,11 @@ from .runs.uncaught import assign_errors
 # The server distinguishes these exit codes from those of user code. docs/errors.md explains them; a test compares the two.
 _connection_lost = 70
 _uncaught = 71
+
+# Nodes that are plain functions run in threads, and one that blocks keeps its thread even after its run was cancelled. asyncio's own limit of
+# 32 or fewer would let a few of them stop all other runs. This is ten times the runs that a worker gets by default (N_JOBS_PER_WORKER); a function
+# that gets no thread waits for one. A thread is only started when all others are busy.
+_most_threads = 10_000
 
 
 def main() -> None:
@@ -46,6 +52,7 @@ async def _serve() -> None:
 
     loop = asyncio.get_running_loop()
     assign_errors(loop)
+    loop.set_default_executor(ThreadPoolExecutor(_most_threads, thread_name_prefix="node"))
     try:
         _, connection = await loop.create_unix_connection(lambda: Connection(on_close), config.socket_path)
     except OSError as error:
