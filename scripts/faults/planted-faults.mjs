@@ -48,7 +48,7 @@ export const faults = [
       outcomes = await this.#commit(shares, isApart)\n`,
       },
     ],
-    campaign: chaos("--kills", "400", "--seed", "1"),
+    campaign: chaos("--kills", "400", "--seed", "2"),
   },
   {
     name: "a lease renewed late",

@@ -13,9 +13,14 @@ export interface Execution {
   /** The super-step, counted as the checkpoint that ends it is. */
   readonly step: number
   readonly pid: number
+  /** The root's checkpoint from which LangGraph started the super-step. */
+  readonly from?: string | null
+  /** The namespace of the node's task: `node:task` in the root graph, more of them with `|` in others. */
+  readonly ns: string
 }
 
 export interface CheckpointFact {
+  readonly id: string
   readonly step: number
   readonly runId: string
   /** The attempt that saved it. */
@@ -67,7 +72,7 @@ export async function factsOf(db: Database, effects: readonly Execution[], threa
       error::text as error
     from runs where thread_id = ${threadId} order by seq`)
   const checkpoints = await db.rows<CheckpointFact>(sql`
-    select (metadata ->> 'step')::int as step, metadata ->> 'run_id' as "runId",
+    select checkpoint_id as id, (metadata ->> 'step')::int as step, metadata ->> 'run_id' as "runId",
       (metadata ->> 'run_attempt')::int as attempt
     from checkpoints where thread_id = ${threadId} and checkpoint_ns = '' order by seq, checkpoint_id`)
   const logs = new Map<string, ReceivedEvent[]>()

@@ -5,6 +5,7 @@ import type { Promised } from "./verdict.js"
 
 const promises: readonly [Promised, string][] = [
   ["lost", "lost runs"],
+  ["unsaved", "super-steps of `sync` from unsaved checkpoints"],
   ["repeated", "repeated committed nodes"],
   ["hole", "holes and repeats in streams"],
   ["state", "wrong states"],

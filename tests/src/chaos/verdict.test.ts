@@ -21,8 +21,11 @@ function eventsOfAttempt(attempt: number, steps: readonly number[], rest: readon
 const end: [string, unknown] = ["end", { run_id: runId, status: "success" }]
 const log = [...eventsOfAttempt(1, [0]), ...eventsOfAttempt(2, [1, 2], [end])]
 
-const execution = (step: number, attempt: number) => ({ run_id: runId, node: "step", attempt, step, pid: 1 })
-const checkpoint = (step: number, attempt: number) => ({ step, runId, attempt })
+const execution = (step: number, attempt: number, from = `c${step - 1}`) => ({
+  ...{ run_id: runId, node: "step", attempt, step, pid: 1 },
+  ...{ from, ns: "step:task" },
+})
+const checkpoint = (step: number, attempt: number) => ({ id: `c${step}`, step, runId, attempt })
 
 const good: ThreadFacts = {
   threadId: "t1",
@@ -43,7 +46,12 @@ const [run] = good.runs
 assert.ok(run)
 const messages = messagesOf(conversation, 0)
 const again = { executions: [...good.executions, execution(1, 2)] }
-const uncommitted = { ...again, checkpoints: good.checkpoints.filter(({ attempt }) => attempt === 2) }
+// Attempt 1 began its second super-step before its checkpoint of the first was saved, which attempt 2 then saved with another id.
+const unsaved = {
+  executions: good.executions.map((one) => (one.step === 2 && one.attempt === 1 ? { ...one, from: "c1'" } : one)),
+}
+const gone = { ...again, checkpoints: good.checkpoints.filter(({ attempt }) => attempt === 2) }
+const elsewhere = { executions: good.executions.map((one) => ({ ...one, ns: `other:task|${one.ns}` })) }
 const early = { id: 3, event: "custom", data: { at: 1, token: 0 } }
 
 const changes: readonly (readonly [what: string, Partial<ThreadFacts>, Promised[], stream?: ReceivedEvent[]])[] = [
@@ -55,8 +63,10 @@ const changes: readonly (readonly [what: string, Partial<ThreadFacts>, Promised[
   ["a message is missing", { values: { count: 3, messages: messages.slice(0, -1) } }, ["state"]],
   ["a step is counted twice", { values: { count: 4, messages } }, ["state"]],
   ["a committed node executes again, by its checkpoint", again, ["repeated"]],
-  ["a committed node executes again, by how far an attempt goes back", uncommitted, ["repeated"]],
-  ["what was not committed may execute again", { ...uncommitted, runs: [{ ...run, durability: "async" }] }, []],
+  ["a super-step starts from a checkpoint that is not saved", unsaved, ["unsaved"]],
+  ["all checkpoints of an attempt are gone", gone, ["unsaved"]],
+  ["what was not committed may execute again", { ...gone, runs: [{ ...run, durability: "async" }] }, []],
+  ["a run saves its checkpoints elsewhere than in the root", elsewhere, ["unsaved"]],
   ["a node executes twice in an attempt", { executions: [...good.executions, execution(2, 2)] }, ["repeated"]],
   ["a step is committed twice", { checkpoints: [...good.checkpoints, checkpoint(2, 2)] }, ["repeated"]],
   ["attempts are counted differently", { runs: [{ ...run, attempt: 3 }] }, ["attempt"]],

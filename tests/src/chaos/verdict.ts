@@ -2,7 +2,8 @@
  * Judges what came of a thread. Pure: each function is one promise, and gives a sentence for each time it was broken.
  *
  * What an attempt after a kill may execute again, by durability:
- * - `sync`: only the super-step that was in flight. One whose successor has begun is committed.
+ * - `sync`: only the super-step that was in flight. One whose successor has begun is committed: each super-step starts from a
+ *   checkpoint that is saved, in every attempt.
  * - `async`: those whose checkpoints were not saved yet. LangGraph saves them one after the other while the graph goes on,
  *   and never waits: usually that is the super-step before the one in flight, and more while Postgres is slow or away.
  * - `exit`: the whole run, since its only checkpoint comes at its end.
@@ -13,7 +14,17 @@ import { attemptOf, holesInLog, holesInReread, holesInStream } from "superstep/p
 import { type Conversation, eventsOf, messagesOf, statusOf, turnName } from "./conversation.js"
 import type { CheckpointFact, Execution, RunFact, ThreadFacts } from "./facts.js"
 
-export type Promised = "lost" | "repeated" | "state" | "attempt" | "hole" | "left" | "history" | "rule" | "aim"
+export type Promised =
+  | "lost"
+  | "unsaved"
+  | "repeated"
+  | "state"
+  | "attempt"
+  | "hole"
+  | "left"
+  | "history"
+  | "rule"
+  | "aim"
 
 export interface Broken {
   readonly promise: Promised
@@ -41,7 +52,8 @@ export function judge(conversation: Conversation, facts: ThreadFacts, seen: Seen
   facts.runs.forEach((run, turn) => {
     const executions = facts.executions.filter(({ run_id }) => run_id === run.runId)
     const log = facts.logs.get(run.runId) ?? []
-    broken.push(...repeatedNodes(facts, run, executions), ...wrongAttempts(run, executions, log))
+    broken.push(...unsavedOrigins(facts, run, executions), ...repeatedNodes(facts, run, executions))
+    broken.push(...wrongAttempts(run, executions, log))
     broken.push(...wrongContents(conversation, turn, log, "its log"))
     const again = seen.reread?.get(run.runId)
     const forClients = log.filter(({ event }) => event !== "result")
@@ -115,25 +127,20 @@ function repeatedNodes({ checkpoints }: ThreadFacts, run: RunFact, executions: r
     const earlier = executions.filter((one) => one.node === node && one.step === step && one.attempt === attempt)
     if (earlier.length > 1) repeated.push(`${node} of super-step ${step} executed twice in attempt ${attempt}`)
   }
-  const again = tooManyAgain(run, executions).map((detail) => `${detail}: ${historyOf(own, executions)}`)
-  return [...repeated, ...again].map((detail) => ({
-    promise: "repeated",
-    detail: `${run.turn} (${run.durability}): ${detail}`,
-  }))
+  return repeated.map((detail) => ({ promise: "repeated", detail: `${run.turn} (${run.durability}): ${detail}` }))
 }
 
-const mayRepeat = { sync: 1, async: Number.POSITIVE_INFINITY, exit: Number.POSITIVE_INFINITY }
-
-/** How far a later attempt may go back behind the last super-step that an earlier one had begun. */
-function tooManyAgain({ durability }: RunFact, executions: readonly Execution[]): string[] {
-  const attempts = [...new Set(executions.map(({ attempt }) => attempt))].sort((one, two) => one - two)
-  return attempts.flatMap((attempt) => {
-    const before = executions.filter((one) => one.attempt < attempt).map(({ step }) => step)
-    const now = executions.filter((one) => one.attempt === attempt).map(({ step }) => step)
-    const again = Math.max(...before) - Math.min(...now) + 1
-    if (before.length === 0 || again <= mayRepeat[durability]) return []
-    return [`attempt ${attempt} executed the last ${again} super-steps again`]
-  })
+/** With `sync` no super-step starts from a checkpoint that is not saved, nor from one of another graph than the root. */
+function unsavedOrigins({ checkpoints }: ThreadFacts, run: RunFact, executions: readonly Execution[]): Broken[] {
+  if (run.durability !== "sync") return []
+  const saved = new Set<string | null | undefined>(checkpoints.map(({ id }) => id))
+  const own = checkpoints.filter(({ runId }) => runId === run.runId)
+  return executions
+    .filter(({ from, ns }) => !saved.has(from) || ns.includes("|"))
+    .map(({ node, step, attempt, from, ns }) => ({
+      promise: "unsaved",
+      detail: `${run.turn}: ${node} of super-step ${step}, attempt ${attempt}, started as ${ns} from ${from}: ${historyOf(own, executions)}`,
+    }))
 }
 
 /** What explains a rare failure: which process executed what in which attempt, and which attempt saved what is left. */
