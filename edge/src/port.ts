@@ -28,7 +28,10 @@ export interface EdgeState {
   readonly generation: number
   /** Of several edges the highest. */
   readonly newestGeneration?: number
-  /** Of several edges those that callers are sent to and that do not answer: what is open on them now is unknown. */
+  /**
+   * Edges that do not answer, so that what is open on them is unknown: those that callers are sent to, and those that have a successor and
+   * have never said what they still carry.
+   */
   readonly silent?: readonly string[]
   readonly units: Readonly<Record<string, { requests: number; streams: number; websockets: number; idle_ms: number }>>
 }

@@ -179,9 +179,9 @@ export function edgeOnThisMachine(options: EdgeOptions): EdgeProcess {
   }
   const status = async () => {
     const own = await ownStatus()
-    const all = [own, ...(await retired.statuses())]
+    const { reports, silent } = await retired.statuses()
     const { generation, deployments } = own
-    return { generation, deployments, units: openTogether(all.map(({ units }) => units)) }
+    return { generation, deployments, silent, units: openTogether([own, ...reports].map(({ units }) => units)) }
   }
   const url = urlOf(options)
   return {

@@ -182,6 +182,33 @@ test("an edge that hands over and hangs keeps no table from the one that serves"
   assert.match(await stream.text(), /data: 2/)
 })
 
+test("what an edge that hands over and hangs still carries is counted, or is known to be unknown", async () => {
+  await using setup = await setUp()
+  const { edge, finish } = setup
+  const former = await setup.serving(1)
+  const stream = await fetch(`${edge().url}/d/chat/stream`, { headers: withKey })
+  const next = edge({ logLevel: "debug" })
+  await next.ensure()
+  // On a busy machine a former edge may be too late to be counted.
+  const isCounted = async () => (await next.status()).units.u1?.streams === 1
+  await until(isCounted, { what: "the former's stream is counted" })
+  process.kill(former.pid, "SIGSTOP")
+
+  // The second is asked while the first is unanswered.
+  const hanging = [await next.status(), await next.status()]
+  // As after a restart of the control plane.
+  const unknown = await edge({ logLevel: "debug" }).status()
+  process.kill(former.pid, "SIGCONT")
+  finish.open()
+  assert.match(await stream.text(), /data: 2/)
+  await edge({ logLevel: "debug", drainMs: -1 }).ensure()
+  const after = await next.status()
+
+  for (const { units, silent } of hanging) assert.deepEqual([units.u1?.streams, silent], [1, []])
+  assert.deepEqual(unknown.silent, [`retired ${former.pid}`])
+  assert.deepEqual([after.units.u1?.streams, after.silent], [0, []])
+})
+
 test("an edge that lives and answers nothing is ended, and another one has its table", async () => {
   await using setup = await setUp()
   const edge = setup.edge({ hangMs: 0 })

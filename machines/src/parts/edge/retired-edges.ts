@@ -4,8 +4,8 @@
  */
 import { mkdir, readdir, rm } from "node:fs/promises"
 import { join } from "node:path"
-import { type EdgeAdmin, edgeStatus, retireEdge } from "@superstep/edge/client"
-import type { EdgeState, EdgeTable } from "@superstep/edge/port"
+import { type EdgeAdmin, type EdgeStatus, edgeStatus, retireEdge } from "@superstep/edge/client"
+import type { EdgeTable } from "@superstep/edge/port"
 import type { Table, Unit } from "@superstep/edge/table"
 import { unixAddress, unixPathOf } from "@superstep/protocol/http/address"
 import type { Secret } from "@superstep/toolkit/config/settings"
@@ -44,9 +44,10 @@ export function retiredEdges({ folders, token, drainMs, log }: RetiredEdgesOptio
   const socketOf = ({ pid }: { pid: number }) => join(folders.edgeSockets, `${pid}.sock`)
   const adminOf = (it: { pid: number }): EdgeAdmin => ({ address: unixAddress(socketOf(it)), token })
 
-  // By pid: the unanswered request to it, and what sends it tables.
+  // The unanswered requests to them. By pid: what sends it tables, and what it reported last.
   const asked = new Map<string, Promise<unknown>>()
   const feeds = new Map<number, TableFeed>()
+  const reports = new Map<number, EdgeStatus>()
 
   /** @returns  undefined when it does not answer in time, or has not answered the same question from before */
   const ask = async <T>(key: string, question: () => Promise<T>): Promise<T | undefined> => {
@@ -65,9 +66,12 @@ export function retiredEdges({ folders, token, drainMs, log }: RetiredEdgesOptio
   const removeRetired = async (it: Retired) => {
     feeds.get(it.pid)?.stop()
     feeds.delete(it.pid)
+    reports.delete(it.pid)
     await rm(socketOf(it), { force: true })
     await rm(fileOf(it), { force: true })
   }
+
+  const nameOf = ({ pid }: { pid: number }) => `retired ${pid}`
 
   const all = async (): Promise<Retired[]> => {
     const names = await readdir(folder).catch(ifCode(["ENOENT"], []))
@@ -107,11 +111,26 @@ export function retiredEdges({ folders, token, drainMs, log }: RetiredEdgesOptio
       feed.offer(withSocketPaths(table))
     }
   }
-  const tables = (): EdgeTable[] => [...feeds].map(([pid, { lag }]) => lag.report(`retired ${pid}`, false))
+  const tables = (): EdgeTable[] => [...feeds].map(([pid, { lag }]) => lag.report(nameOf({ pid }), false))
 
-  const statuses = async (): Promise<EdgeState[]> => {
-    const answers = (await all()).map((it) => ask(`status ${it.pid}`, () => edgeStatus(adminOf(it))))
-    return (await Promise.all(answers)).filter((it) => it !== undefined)
+  /**
+   * What they carry. One that does not answer in time still carries what it reported last, until its process has ended.
+   * @returns  also the names of those that live and have reported nothing to this process
+   */
+  const statuses = async (): Promise<{
+    readonly reports: readonly EdgeStatus[]
+    readonly silent: readonly string[]
+  }> => {
+    const statusOf = async (it: Retired) => {
+      const answer = await ask(`status ${it.pid}`, () => edgeStatus(adminOf(it)))
+      if (answer) reports.set(it.pid, answer)
+      return answer || (await isAlive(it)) ? { it, report: reports.get(it.pid) } : undefined
+    }
+    const living = (await Promise.all((await all()).map(statusOf))).filter((found) => found !== undefined)
+    return {
+      reports: living.flatMap(({ report }) => report ?? []),
+      silent: living.filter(({ report }) => !report).map(({ it }) => nameOf(it)),
+    }
   }
 
   const stop = async (graceMs: number): Promise<void> => {
