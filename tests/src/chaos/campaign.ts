@@ -1,5 +1,5 @@
 /** Rounds of conversations and kills until enough has been killed; then nothing may be left that is not in order. */
-import { copyFileSync, readFileSync, writeFileSync } from "node:fs"
+import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { sql } from "@superstep/toolkit/db/sql"
 import { identify } from "@superstep/toolkit/exec/process-identity"
@@ -10,6 +10,7 @@ import { type Judgement, judgeHistory } from "../histories/judge.js"
 import { ThreadWriters } from "../histories/writers.js"
 import { Aiming, type AimTally, type NamedAim } from "./aims.js"
 import { ConversationClient } from "./client.js"
+import { keepEvidence } from "./evidence.js"
 import { factsOf, readEffects, type ThreadFacts, unfinished } from "./facts.js"
 import { type Installation, poolSize, startInstallation, testApplication } from "./installation.js"
 import { type Kill, points, targets } from "./kill.js"
@@ -41,7 +42,7 @@ export interface CampaignOptions {
   readonly histories?: boolean | undefined
   /** Faults of the way to Postgres that are aimed at while a round is held; each must be hit. */
   readonly aims?: readonly NamedAim[]
-  /** Where the calls of each round are written, and the servers' logs when a promise was broken; a folder of the campaign unless told. */
+  /** Where the calls of each round are written; a folder of the campaign unless told. */
   readonly historiesFolder?: string | undefined
   /** Settings of all servers, by variable. */
   readonly env?: Readonly<Record<string, string>>
@@ -125,20 +126,17 @@ export async function campaign({
     const writers = histories ? writersOf(round, schedule, { installation, random, recorder, holds }) : undefined
     const result = await hold(histories ? withWriters(round) : round, { installation, random, writers, aiming })
     report = added(report, result)
-    if (historiesFolder && result.broken.length > 0) {
-      for (const { name, logFile } of installation.servers) copyFileSync(logFile, join(historiesFolder, `${name}.log`))
-    }
     onRound?.(report)
   }
   const missedAims = missed(report.aims, Number.POSITIVE_INFINITY)
-  const broken = [
-    ...report.broken,
+  const ended = [
     ...missedAims.map((detail): Broken => ({ promise: "aim", detail })),
     ...(await neverOver(installation)),
     ...(await leftBehind(installation)),
   ]
   const { promises, brokenRules } = readMarks(installation.servers.map(({ logFile }) => readFileSync(logFile, "utf8")))
-  broken.push(...brokenRules.map((detail): Broken => ({ promise: "rule", detail })))
+  ended.push(...brokenRules.map((detail): Broken => ({ promise: "rule", detail })))
+  const broken = [...report.broken, ...(await withEvidence(installation, [], ended))]
   return { ...report, promises: sorted(promises), broken }
 }
 
@@ -250,9 +248,22 @@ async function hold(round: Round, { installation, random, writers, aiming }: Rou
   const judged = await writers?.judge()
   for (const detail of judged?.faults ?? []) faults.push({ promise: "history", detail })
   const verdicts = await Promise.all(clients.map((client, index) => verdictOn(client, facts[index])))
+  const broken = await withEvidence(installation, clients, [...faults, ...verdicts.flat()])
   // What nodes told is read again and again: only of this round, else a long campaign would spend its time on it.
   writeFileSync(installation.effectsFile, "")
-  return { kills, clients, facts, broken: [...faults, ...verdicts.flat()], ...(judged && { judged }) }
+  return { kills, clients, facts, broken, ...(judged && { judged }) }
+}
+
+/** @returns  what is broken, each with the folder that holds the evidence */
+async function withEvidence(
+  installation: Installation,
+  clients: readonly ConversationClient[],
+  broken: readonly Broken[],
+): Promise<readonly Broken[]> {
+  if (broken.length === 0) return broken
+  const threads = clients.map(({ threadId }) => threadId)
+  const folder = await keepEvidence(installation, threads)
+  return broken.map(({ promise, detail }) => ({ promise, detail: `${detail} (evidence in ${folder})` }))
 }
 
 async function verdictOn(client: ConversationClient, facts: ThreadFacts | undefined): Promise<Broken[]> {

@@ -10,6 +10,7 @@ import { type Random, seededRandom } from "@superstep/toolkit/testing/seeded-ran
 import { heldWithin } from "@superstep/toolkit/testing/until"
 import { ConversationClient, clientsAtEach } from "./client.js"
 import { conversationOf } from "./conversation.js"
+import { keepEvidence } from "./evidence.js"
 import { factsOf, readEffects, type ThreadFacts, unfinished } from "./facts.js"
 import { type Installation, startInstallation } from "./installation.js"
 import { untilExecuting } from "./moments.js"
@@ -105,7 +106,12 @@ async function hold(
   for (const aim of lost) aim?.disarm()
   // Only now: connections to a host that has vanished are not reset while servers wait for it.
   network?.heal()
-  if (broken.length > 0) return { runs: 0, broken }
+  const evidence = () =>
+    keepEvidence(
+      installation,
+      clients.map(({ threadId }) => threadId),
+    )
+  if (broken.length > 0) return { runs: 0, broken: [...broken, `evidence in ${await evidence()}`] }
   await all
   broken.push(...(outcome.broken ?? []))
   clients.push(...(outcome.clients ?? []))
@@ -121,6 +127,7 @@ async function hold(
   const stop = facts[clients.indexOf(stopped)]?.runs[0]
   if (isReached && stop?.runId !== outcome.locked && stop?.status !== "interrupted")
     broken.push(`stop: ${kind}: a run was asked to stop, and is ${stop?.status}`)
+  if (broken.length > 0) broken.push(`evidence in ${await evidence()}`)
   return { runs: facts.flatMap(({ runs }) => runs).length, broken }
 }
 
