@@ -184,6 +184,38 @@ test("a repository has at most max_previews; the next one starts when one ends (
   assert.equal(now.state, "active")
 })
 
+test("however many previews of one repository wait, others start and end (W3, W4)", async () => {
+  await deliver("opened", { number: 1 })
+  await deliver("opened", { number: 2 })
+  await deliver("opened", { number: 3 })
+  await api.db.run(sql`update previews set expires_at = now() where number = 1`)
+  const other = (await api.callAsOther("POST", "/v2/deployments", { body: exampleDeployment("crowded") })).body.id
+  await api.callAsOther("PUT", `/v2/deployments/${other}/previews`, { body: { max_previews: 1 } })
+  await api.db.run(sql`
+    insert into previews (preview_id, workspace_id, parent_id, repository, number, title, is_fork, head_ref, head_sha, state,
+      pushed_at, expires_at)
+    select gen_random_uuid(), ${api.other.workspaceId}, ${other}, 'crowded', number, 'waits', false, 'refs/heads/x',
+      ${shaOf("1")}, 'waiting', now() - interval '1 hour', now() + interval '1 day'
+    from generate_series(1, 101) as number`)
+
+  await reconcile()
+
+  const states: [number, string][] = (await previews()).map((it: { number: number; state: string }) => [
+    it.number,
+    it.state,
+  ])
+  assert.deepEqual(
+    new Map(states),
+    new Map([
+      [1, "expired"],
+      [2, "active"],
+      [3, "active"],
+    ]),
+  )
+  const crowded = await api.callAsOther("GET", "/v2/previews?state=active")
+  assert.equal(crowded.body.resources.length, 1)
+})
+
 test("a preview ends after its time without a push, and with its parent (W4)", async () => {
   await deliver("opened", { number: 1 })
   await deliver("opened", { number: 2 })

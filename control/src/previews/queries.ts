@@ -121,18 +121,33 @@ export const countPreviews = async (db: Db, filter: PreviewFilter): Promise<numb
 export const previewById = (db: Db, workspaceId: string, previewId: string): Promise<Preview | undefined> =>
   db.row(sql`select * from previews where workspace_id = ${workspaceId} and preview_id = ${previewId}`)
 
-/** Previews whose time has run out, whose parent or deployment is being deleted, or that wait for room. */
-export const previewsToReconcile = (db: Db): Promise<Preview[]> =>
+/** Previews that must end: their time has run out, or their parent or deployment is being deleted. */
+export const previewsToEnd = (db: Db): Promise<Preview[]> =>
   db.rows(sql`
     select p.* from previews p
       left join deployments parent on parent.deployment_id = p.parent_id
       left join deployments own on own.deployment_id = p.deployment_id
       left join preview_settings s on s.deployment_id = p.parent_id
-    where p.state in ('awaiting_approval', 'waiting', 'active', 'failed') and (
-      p.expires_at <= now() or p.state = 'waiting'
+    where p.state in ('awaiting_approval', 'waiting', 'active', 'failed') and (p.expires_at <= now()
       or parent.deployment_id is null or parent.delete_requested_at is not null or not coalesce(s.is_enabled, false)
       or (p.state = 'active' and (own.deployment_id is null or own.delete_requested_at is not null)))
     order by p.pushed_at limit 100`)
+
+/**
+ * Waiting previews whose repository has room, the first ones in line of each before the next ones of any: no repository keeps another one
+ * waiting. With `nextStep`, which decides again under the lock.
+ */
+export const previewsToStart = (db: Db): Promise<Preview[]> =>
+  db.rows(sql`
+    with taken as (
+      select o.workspace_id, o.repository, count(*) as previews from previews o join deployments d using (deployment_id)
+      where d.delete_requested_at is null group by o.workspace_id, o.repository),
+    waiting as (
+      select p.preview_id, row_number() over (partition by p.workspace_id, p.repository order by p.pushed_at) as place
+      from previews p join preview_settings s on s.deployment_id = p.parent_id
+        left join taken t on t.workspace_id = p.workspace_id and t.repository = p.repository
+      where p.state = 'waiting' and coalesce(t.previews, 0) < s.max_previews)
+    select p.* from waiting w join previews p using (preview_id) order by w.place, p.pushed_at limit 100`)
 
 /** Deletes the rows of ended previews with no deployment; a reopened pull request starts over, approval included. */
 export const deleteOldPreviews = (db: Db, days: number): Promise<number> =>

@@ -7,7 +7,7 @@ import { type Repeated, repeated } from "@superstep/toolkit/exec/repeated"
 import type { MemberFailures } from "@superstep/toolkit/log/member-failures"
 import type { DeploymentRules } from "../deployments/operations.js"
 import { reconcilePreview } from "./operations.js"
-import { previewsToReconcile } from "./queries.js"
+import { previewsToEnd, previewsToStart } from "./queries.js"
 
 export interface PreviewWork extends DeploymentRules {
   readonly db: Database
@@ -23,12 +23,14 @@ export function startPreviews(work: PreviewWork): Repeated {
   return passes
 }
 
-/** A failure of one preview does not stop the others. Never throws. */
+/** Those that must end come first: they make room. A failure of one preview does not stop the others. Never throws. */
 export async function reconcilePreviews({ db, failures, ...rules }: PreviewWork): Promise<void> {
   const factsOf = ({ preview_id }: { readonly preview_id: string }) => ({ preview_id })
   await failures.attempt("the reading of previews", {}, async () => {
-    await failures.forEach("the work on a preview", await previewsToReconcile(db), factsOf, (preview) =>
-      db.transaction((tx) => reconcilePreview(tx, rules, preview)),
-    )
+    for (const find of [previewsToEnd, previewsToStart]) {
+      await failures.forEach("the work on a preview", await find(db), factsOf, (preview) =>
+        db.transaction((tx) => reconcilePreview(tx, rules, preview)),
+      )
+    }
   })
 }
