@@ -3,6 +3,7 @@ import { once } from "node:events"
 import { type AddressInfo, createServer } from "node:net"
 import { test } from "node:test"
 import { Unavailable } from "../errors/errors.js"
+import { onBrokenRule } from "../errors/must.js"
 import { lateOnBusyMachineMs } from "../testing/busy-machine.js"
 import { freshDatabase } from "../testing/fresh-database.js"
 import { postgresProxy } from "../testing/postgres-proxy.js"
@@ -75,4 +76,18 @@ test("a statement to a host that has vanished fails at its limit, and the next o
 
   await assert.rejects(lost, DatabaseUnavailable)
   assert.deepEqual(await behind.row(sql`select 1 as one`), { one: 1 })
+})
+
+test("DB1: a transaction that a statement left open does not reach the next statement", async (t) => {
+  await using db = await freshDatabase()
+  await using leaky = openDatabase({ uri: db.uri, poolSize: 1, log: silent })
+  await db.run(sql`create table notes (id int)`)
+  const broken: string[] = []
+  t.after(onBrokenRule(({ rule }) => broken.push(rule)))
+
+  await leaky.run(sql`begin`)
+  await leaky.run(sql`insert into notes values (1)`)
+
+  assert.deepEqual(await db.rows(sql`select id from notes`), [{ id: 1 }])
+  assert.deepEqual(broken, ["DB1"])
 })

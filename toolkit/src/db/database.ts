@@ -1,5 +1,6 @@
 /** A Postgres pool behind four verbs. Everything else about the database is in each package's `queries.ts`. */
 import pg from "pg"
+import { must } from "../errors/must.js"
 import type { Log } from "../log/log.js"
 import { listenOn, type Subscription } from "./listen.js"
 import { type Sql, statementName } from "./sql.js"
@@ -113,6 +114,22 @@ const limitOf = ({ statementMs, cancelAfterMs }: Pick<DatabaseOptions, "statemen
  */
 const byKey = "set enable_seqscan = off; set jit = off"
 
+/**
+ * DB1: the next statement on a connection inside a transaction would succeed and never be committed. So the connection is closed,
+ * and Postgres rolls back. The pool calls this before it looks whether the connection is of use.
+ * @param failure  with one the pool closes the connection anyway
+ */
+function closeInTransaction(failure: Error | undefined, client: pg.PoolClient): void {
+  if (failure) return
+  const status = client.getTransactionStatus()
+  try {
+    must(status === "I", "DB1", "a connection returns to the pool outside of a transaction", { status })
+  } catch {
+    // It is logged and counted. Whoever returns the connection has its result.
+    void client.end()
+  }
+}
+
 /** Opens a pool. Nothing connects before the first statement. */
 export function openDatabase(options: DatabaseOptions): Database {
   const { uri, poolSize = 10, connectMs = usualConnectMs, statementMs, cancelAfterMs, onSession, log } = options
@@ -137,6 +154,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   // reports lost idle connections a second time.
   pool.on("connect", (client) => client.on("error", (err) => log.warn({ err }, "a database connection was lost")))
   pool.on("error", () => undefined)
+  pool.on("release", closeInTransaction)
   const listener = listenOn(uri, log, statementMs === undefined ? {} : { answerMs: statementMs })
 
   const transaction = async <T>(work: (tx: Db) => Promise<T>): Promise<T> => {
