@@ -319,6 +319,8 @@ export interface RunFrame {
   readonly trace?: "models" | "timings" | "full"
   /** False: the thread has no checkpoint, so the worker need not request one. */
   readonly has_checkpoint: boolean
+  /** True: an earlier attempt has saved that a task got an answer of the command, so it must not be given again. */
+  readonly answer_used?: boolean
   readonly payload: readonly ("input" | "command" | "config" | "context")[]
 }
 

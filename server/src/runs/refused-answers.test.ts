@@ -44,3 +44,32 @@ test("a run that fails with open interrupts leaves its thread interrupted with t
   assert.deepEqual([unknown.status, unknown.interrupts], ["error", questions])
   assert.deepEqual([failed.status, failed.interrupts], ["error", {}])
 })
+
+const nullTask = "00000000-0000-0000-0000-000000000000"
+
+for (const [writes, isUsed] of [
+  [[[nullTask, "__resume__"]], false],
+  [[["other", "result"]], false],
+  // A task keeps its first answer when it gets the next one.
+  [[["task", "result"]], true],
+] as const)
+  test(`the next attempt is told when a task got its answer: ${writes}`, async () => {
+    await using server = await freshServer()
+    const threadId = await newThread(server)
+    const body = newRun.parse({ assistant_id: "agent", command: { resume: "yes" } })
+    const run = await createRun(server, { threadId, body })
+    const running = () => server.workers.running.get(run.run_id)
+    const first = await until(running, { what: "the run starts" })
+    const add = (taskId: string, channel: string, idx: number, runId: string | null) =>
+      server.db.run(sql`insert into checkpoint_writes
+          (thread_id, checkpoint_ns, checkpoint_id, task_id, idx, channel, blob, run_id)
+        values (${threadId}, 'sub:t', 'a', ${taskId}, ${idx}, ${channel}, '', ${runId})`)
+    await add("task", "__resume__", -4, null)
+    for (const [taskId, channel] of writes) await add(taskId, channel, 0, run.run_id)
+
+    first.die()
+    const second = await until(() => running()?.order.attempt === 2 && running(), { what: "the next attempt" })
+
+    assert.deepEqual([first.order.hasUsedAnswer, second.order.hasUsedAnswer], [undefined, isUsed ? true : undefined])
+    second.done({})
+  })

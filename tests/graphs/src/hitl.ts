@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises"
-import { Annotation, interrupt, StateGraph } from "@langchain/langgraph"
+import { Annotation, interrupt, type LangGraphRunnableConfig, StateGraph } from "@langchain/langgraph"
 import { z } from "zod"
 
 const State = Annotation.Root({ x: Annotation<number>, y: Annotation<string> })
@@ -49,6 +49,28 @@ export const chain = new StateGraph(Answers)
   .addEdge("__start__", "a")
   .addEdge("a", "b")
   .addEdge("b", "__end__")
+  .compile()
+
+/** A graph of a graph with two questions, and a pause between them. */
+export const deepChain = new StateGraph(Answers)
+  .addNode(
+    "sub",
+    new StateGraph(Answers)
+      .addNode("a", () => ({ out: [`a:${interrupt({ q: "a?" })}`] }))
+      .addNode("pause", async (_, { writer, signal, configurable }: LangGraphRunnableConfig) => {
+        writer?.({ began: "pause" })
+        await sleep(configurable?.pause_ms, undefined, { signal })
+        return { out: ["pause"] }
+      })
+      .addNode("b", () => ({ out: [`b:${interrupt({ q: "b?" })}`] }))
+      .addEdge("__start__", "a")
+      .addEdge("a", "pause")
+      .addEdge("pause", "b")
+      .addEdge("b", "__end__")
+      .compile(),
+  )
+  .addEdge("__start__", "sub")
+  .addEdge("sub", "__end__")
   .compile()
 
 /** One node asks while another one fails. */

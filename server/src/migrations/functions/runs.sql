@@ -71,6 +71,26 @@ create or replace function has_saved_input(_thread_id uuid, _run_id uuid) return
       where w.thread_id = _thread_id::text and w.run_id = _run_id and w.channel <> '__resume__')
 $$;
 
+-- Whether an earlier attempt of a claimed run has saved that a task got an answer of the run's command: a write of a task that has an answer. The
+-- root may have no checkpoint of the run yet, since the task may be one of a subgraph, or have asked again.
+create or replace function has_used_answer(_run runs) returns boolean language plpgsql stable as $$
+begin
+  -- A text is searched first, since few requests resume a thread.
+  if _run.attempt < 2 or strpos(_run.kwargs::text, '"resume"') = 0 then
+    return false;
+  end if;
+  return exists (
+    select from checkpoint_writes w
+    where w.thread_id = _run.thread_id::text and w.run_id = _run.run_id
+      -- The command's own writes.
+      and w.task_id <> '00000000-0000-0000-0000-000000000000'
+      and exists (
+        select from checkpoint_writes a
+        where a.thread_id = w.thread_id and a.checkpoint_ns = w.checkpoint_ns and a.checkpoint_id = w.checkpoint_id
+          and a.task_id = w.task_id and a.channel = '__resume__'));
+end
+$$;
+
 -- Whether what a run saved is still there after the next input: that replaces what is only in the checkpoint of the run's input, with its
 -- writes. An attempt that stops by itself moves its input into the state first (W11), unless that takes too long; one that died may not have.
 create or replace function has_applied_input(_thread_id uuid, _run_id uuid) returns boolean language sql stable as $$

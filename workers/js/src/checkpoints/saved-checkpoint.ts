@@ -28,11 +28,11 @@ export interface SavedCheckpoint extends Omit<CheckpointTuple, "pendingWrites"> 
   readonly writes: readonly PlacedWrite[]
 }
 
-/** The form for LangGraph, with only the open interrupts. Each caller gets its own copy: `getState` applies the pending writes to it. */
+/** The form for LangGraph, with only what is open. Each caller gets its own copy: `getState` applies the pending writes to it. */
 export const tupleOf = ({ writes, checkpoint, ...saved }: SavedCheckpoint): CheckpointTuple => ({
   ...saved,
   checkpoint: copyOf(checkpoint),
-  pendingWrites: withoutAnswered(writes).map(pendingWrite),
+  pendingWrites: forGraph(writes).map(pendingWrite),
 })
 
 export const pendingWrite = ({ taskId, channel, value }: PlacedWrite): PendingWrite => [taskId, channel, value]
@@ -87,12 +87,18 @@ const controlChannels: ReadonlySet<string> = new Set([
   "__resume__",
 ])
 
+/** The task of the writes of a command. */
+const nullTask = "00000000-0000-0000-0000-000000000000"
+
 /**
- * Pending writes without the interrupts of finished tasks. While another task of the step still waits, LangGraph keeps all writes
- * of the step, including the answered interrupt, and LangGraph JS reports it as open.
- * @see  langgraph 1.2 for Python, `pregel/_task_status.py`, which has the same rule
+ * Pending writes without the interrupts of finished tasks: while another task of the step still waits, LangGraph keeps all writes
+ * of the step, including the answered interrupt, and LangGraph JS reports it as open. And without the answer of an earlier command: its
+ * task keeps it with its own writes, and LangGraph would also give it to the next question that nobody has answered.
+ * @see  langgraph 1.2 for Python, `pregel/_task_status.py`, which has the same rule about interrupts
  */
-function withoutAnswered(writes: readonly PlacedWrite[]): readonly PlacedWrite[] {
+function forGraph(writes: readonly PlacedWrite[]): readonly PlacedWrite[] {
   const finished = new Set(writes.filter(({ channel }) => !controlChannels.has(channel)).map(({ taskId }) => taskId))
-  return writes.filter(({ taskId, channel }) => channel !== "__interrupt__" || !finished.has(taskId))
+  return writes.filter(({ taskId, channel }) =>
+    channel === "__resume__" ? taskId !== nullTask : channel !== "__interrupt__" || !finished.has(taskId),
+  )
 }

@@ -14,11 +14,14 @@ export interface RunStart {
  */
 export function runStart(
   library: Library,
-  { frame, input, command }: RunRequest,
+  request: RunRequest,
   config: RunnableConfig,
   head: CheckpointTuple | undefined,
 ): RunStart {
+  const { frame, input, command } = request
   if (frame.attempt > 1 && head?.metadata.run_id === frame.run_id) return { input: null, config: fromHead(config) }
+  if (head !== undefined && hasUsedAnswer(request))
+    return { input: null, config: startsFrom(head, config) ? fromHead(config) : config }
   if (command === undefined) return { input: notCommand(input), config }
   return { input: toCommand(library, command, head), config }
 }
@@ -31,6 +34,20 @@ function notCommand(input: unknown): unknown {
   const isCommand = typeof input === "object" && input !== null && "lg_name" in input && input.lg_name === "Command"
   if (isCommand) throw new Error('the input is a Command: send it as "command"')
   return input
+}
+
+/**
+ * Whether an earlier attempt has saved that a task got the command's answer, such as a task of a subgraph, whose graph has no new
+ * checkpoint yet. The task keeps the answer; sent again, the next question would get it. Of several answers those that no task has kept
+ * are lost, and their questions are asked again.
+ */
+const hasUsedAnswer = ({ frame, command }: RunRequest): boolean =>
+  command?.resume !== undefined && frame.answer_used === true
+
+/** Whether the run was started from the newest checkpoint. From an older one LangGraph starts anew and asks again. */
+function startsFrom(head: CheckpointTuple, config: RunnableConfig): boolean {
+  const asked = config.configurable?.checkpoint_id
+  return asked === undefined || asked === null || asked === head.checkpoint.id
 }
 
 /** Whether `runStart` needs the head. */

@@ -172,6 +172,7 @@ export class FakeServer implements AsyncDisposable {
   startRun(graphId: string, options: RunOptions = {}): RunFrame {
     const { input, command, config, context, ...frame } = options
     const thread_id = frame.thread_id ?? crypto.randomUUID()
+    const { attempt = 1, run_id = "" } = frame
     const run: RunFrame = {
       type: "run",
       run_id: crypto.randomUUID(),
@@ -183,6 +184,7 @@ export class FakeServer implements AsyncDisposable {
       stream_subgraphs: false,
       durability: "async",
       has_checkpoint: this.checkpoints.has(thread_id),
+      ...(attempt > 1 && this.checkpoints.hasUsedAnswer(thread_id, run_id) ? { answer_used: true } : {}),
       ...frame,
       payload: ["input", "command", "config", "context"],
     }

@@ -19,10 +19,15 @@ type Kept<Head> = Head & { readonly line: string }
 
 type CheckpointCall = Exclude<WorkerCall, { readonly method: "store.batch" }>
 
+/** The task of a command's own writes. */
+const nullTask = "00000000-0000-0000-0000-000000000000"
+
 export class MemoryCheckpoints {
   readonly saved: Saved[] = []
   readonly #blobs = new Map<string, Kept<Blob>>()
   readonly #writes = new Map<string, Map<string, Kept<Write>>>()
+  /** The run of each write. */
+  readonly #writers = new Map<string, string>()
 
   has(threadId: string): boolean {
     return this.saved.some((each) => each.threadId === threadId)
@@ -41,6 +46,18 @@ export class MemoryCheckpoints {
       case "checkpoint.put_writes":
         return this.#putWrites(call, lines)
     }
+  }
+
+  /** Like `has_used_answer` of the server. */
+  hasUsedAnswer(threadId: string, runId: string): boolean {
+    const of = [...this.#writes].filter(([place]) => place.startsWith(threadId))
+    return of.some(([place, writes]) => {
+      const all = [...writes].filter(([, { task_id }]) => task_id !== nullTask)
+      const answered = new Set(
+        all.filter(([, { channel }]) => channel === "__resume__").map(([, { task_id }]) => task_id),
+      )
+      return all.some(([key, { task_id }]) => answered.has(task_id) && this.#writers.get(`${place}\0${key}`) === runId)
+    })
   }
 
   #get(threadId: string, ns: string, id: string | undefined): Answer {
@@ -101,7 +118,9 @@ export class MemoryCheckpoints {
     const replaces = call.writes.every(({ idx }) => idx < 0)
     call.writes.forEach((write, index) => {
       const key = `${write.task_id}\0${write.idx}`
-      if (replaces || !known.has(key)) known.set(key, { ...write, line: lines[index] ?? "" })
+      if (!replaces && known.has(key)) return
+      known.set(key, { ...write, line: lines[index] ?? "" })
+      this.#writers.set(`${place}\0${key}`, call.run_id)
     })
     return { fields: {}, payload: [] }
   }

@@ -30,7 +30,7 @@ from .checkpoint_lines import (
 from .checkpoint_metadata import checkpoint_metadata
 from .expected_checkpoints import ExpectedCheckpoints
 from .newest_checkpoint import NewestCheckpoint
-from .saved_checkpoint import PlacedCheckpoint, without_answered
+from .saved_checkpoint import PlacedCheckpoint, for_graph
 
 if TYPE_CHECKING:
     # Older libraries, without delta channels, do not have it.
@@ -116,7 +116,7 @@ class CheckpointLink:
 
     async def get(self, serde: SerializerProtocol, config: RunnableConfig) -> CheckpointTuple | None:
         found = await self.load(serde, config)
-        return None if found is None else without_answered(found.tuple)
+        return None if found is None else for_graph(found.tuple)
 
     async def load(self, serde: SerializerProtocol, config: RunnableConfig) -> PlacedCheckpoint | None:
         """Like `get`, with the places of the checkpoint's writes, and with the writes of finished tasks."""
@@ -192,7 +192,7 @@ class CheckpointLink:
         # Page by page, as the server gives them.
         while True:
             reply = await self._call({name: value for name, value in question.items() if value is not None})
-            page = [without_answered(each.tuple) for each in decode_tuples(serde, thread_id, reply)]
+            page = [for_graph(each.tuple) for each in decode_tuples(serde, thread_id, reply)]
             listed += page
             if not page or not reply.header.get("more"):
                 return listed

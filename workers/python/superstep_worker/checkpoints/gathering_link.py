@@ -14,7 +14,7 @@ from ..connection.connection import Lines
 from .checkpoint_lines import checkpoint_lines, encode_blobs, encode_writes, place_config, place_of
 from .checkpoint_link import CheckpointLink
 from .checkpoint_metadata import checkpoint_metadata
-from .saved_checkpoint import PendingWrites, PlacedCheckpoint, without_answered
+from .saved_checkpoint import PendingWrites, PlacedCheckpoint, for_graph
 
 if TYPE_CHECKING:
     # Older libraries, without delta channels, do not have it.
@@ -39,7 +39,7 @@ class GatheringLink:
 
     async def get(self, serde: SerializerProtocol, config: RunnableConfig) -> CheckpointTuple | None:
         found = await self._load(serde, config)
-        return None if found is None else without_answered(found)
+        return None if found is None else for_graph(found)
 
     async def list(
         self, serde: SerializerProtocol, config: RunnableConfig, **options: Any

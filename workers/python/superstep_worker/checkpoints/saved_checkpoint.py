@@ -62,10 +62,15 @@ class PendingWrites:
         return sorted(self._writes.values(), key=PlacedWrite.place)
 
 
-def without_answered(found: CheckpointTuple) -> CheckpointTuple:
-    """The checkpoint without the interrupts of finished tasks. While another task of the step still waits, LangGraph
-    keeps all writes of the step, including the answered interrupt."""
-    writes = found.pending_writes or []
+# The task of the writes of a command.
+_null_task = "00000000-0000-0000-0000-000000000000"
+
+
+def for_graph(found: CheckpointTuple) -> CheckpointTuple:
+    """The checkpoint as LangGraph gets it. Without the interrupts of finished tasks: while another task of the step still waits,
+    LangGraph keeps all writes of the step, including the answered interrupt. And without the answer of an earlier command: its
+    task keeps it with its own writes, and LangGraph would also give it to the next question that nobody has answered."""
+    writes = [write for write in found.pending_writes or [] if write[:2] != (_null_task, "__resume__")]
     finished = {task_id for task_id, channel, _ in writes if channel not in _control_channels}
     kept = [write for write in writes if write[1] != "__interrupt__" or write[0] not in finished]
     return found._replace(pending_writes=kept)

@@ -22,9 +22,24 @@ def run_start(
     """
     if request.attempt > 1 and head is not None and head.metadata.get("run_id") == request.run_id:
         return None, _from_head(config)
+    if head is not None and _has_used_answer(request):
+        return None, _from_head(config) if _starts_from(head, config) else config
     if request.command is None:
         return request.input, config
     return to_command(request.command, head), config
+
+
+def _has_used_answer(request: RunRequest) -> bool:
+    """Whether an earlier attempt has saved that a task got the command's answer, such as a task of a subgraph, whose graph has no new
+    checkpoint yet. The task keeps the answer; sent again, the next question would get it. Of several answers those that no task has
+    kept are lost, and their questions are asked again."""
+    is_answer = request.command is not None and "resume" in request.command
+    return is_answer and request.header.get("answer_used") is True
+
+
+def _starts_from(head: CheckpointTuple, config: RunnableConfig) -> bool:
+    """Whether the run was started from the newest checkpoint. From an older one LangGraph starts anew and asks again."""
+    return config["configurable"].get("checkpoint_id") in (None, head.checkpoint["id"])
 
 
 def needs_head(request: RunRequest) -> bool:

@@ -2,6 +2,8 @@ import asyncio
 import operator
 from typing import Annotated, Any, TypedDict
 
+from langchain_core.runnables import RunnableConfig
+from langgraph.config import get_stream_writer
 from langgraph.graph import START, StateGraph
 from langgraph.types import interrupt
 
@@ -60,6 +62,31 @@ chain = (
     .add_node("b", ask("b"))
     .add_edge(START, "a")
     .add_edge("a", "b")
+    .compile()
+)
+
+
+async def pause(state: Answers, config: RunnableConfig) -> Answers:
+    get_stream_writer()({"began": "pause"})
+    await asyncio.sleep(config["configurable"]["pause_ms"] / 1000)
+    return {"out": ["pause"]}
+
+
+#: A graph of a graph with two questions, and a pause between them.
+deep_chain = (
+    StateGraph(Answers)
+    .add_node(
+        "sub",
+        StateGraph(Answers)
+        .add_node("a", ask("a"))
+        .add_node(pause)
+        .add_node("b", ask("b"))
+        .add_edge(START, "a")
+        .add_edge("a", "pause")
+        .add_edge("pause", "b")
+        .compile(),
+    )
+    .add_edge(START, "sub")
     .compile()
 )
 
