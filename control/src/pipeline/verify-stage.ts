@@ -2,6 +2,8 @@
 import { request as plainRequest } from "node:http"
 import { request as secureRequest } from "node:https"
 import { sleepFor } from "@superstep/toolkit/time/clock"
+import { deploymentById } from "../deployments/carried-queries.js"
+import type { PipelineContext } from "../planner/context.js"
 import { DeployFailed } from "./failures.js"
 import type { RunStage, StageInput } from "./stage.js"
 
@@ -10,10 +12,9 @@ const answersThatConvince = 3
 const pollMs = 50
 
 export const runVerify: RunStage = async (input) => {
-  const { context, revision, deployment } = input
+  const { context, revision } = input
   context.crashPoint("verify:begin")
-  // A paused deployment answers no requests; its revision is ready for its resumption.
-  if (deployment.desired_run_state === "running" && !(await answersWithRevision(input))) {
+  if (!(await answersOrIsPaused(input))) {
     // The failure gives the route back (`endInFailure`).
     const limit = context.limits.verifyRouteMs / 1000
     throw new DeployFailed("health_timeout", `the public address did not answer with this revision within ${limit} s`)
@@ -23,7 +24,8 @@ export const runVerify: RunStage = async (input) => {
   return { kind: "next", status: "DEPLOYED", stage: null }
 }
 
-async function answersWithRevision({ context, revision, deployment, signal }: StageInput): Promise<boolean> {
+/** A paused deployment answers no requests, also when it is paused meanwhile: its revision is ready for its resumption. */
+async function answersOrIsPaused({ context, revision, deployment, signal }: StageInput): Promise<boolean> {
   const address = `${context.edge.url}/d/${deployment.route_name}/ok`
   const ask = context.network?.revisionBehind ?? revisionBehind
   const deadline = context.clock.now() + context.limits.verifyRouteMs
@@ -31,11 +33,15 @@ async function answersWithRevision({ context, revision, deployment, signal }: St
   while (answers < answersThatConvince) {
     signal.throwIfAborted()
     answers = (await ask(address)) === revision.revision_id ? answers + 1 : 0
+    if (answers === 0 && (await isPaused(context, deployment.deployment_id))) return true
     if (context.clock.now() > deadline) return false
     if (answers === 0) await sleepFor(context.clock, pollMs, signal)
   }
   return true
 }
+
+const isPaused = async ({ db }: PipelineContext, deploymentId: string): Promise<boolean> =>
+  (await deploymentById(db, deploymentId))?.desired_run_state === "paused"
 
 /** @returns  undefined while there is no good answer */
 function revisionBehind(address: string): Promise<string | undefined> {
