@@ -207,7 +207,7 @@ async function sleepUnlessBusy(
   for (const unit of units) {
     const report = await askIdle(unitAddress(context, unit))
     // A unit that does not answer is not idle but in trouble; the plan restarts it if it hangs.
-    if (!report) return
+    if (!report || report === "unsupported") return
     if (!report.is_idle) return void (await recordUse(db, unit.unit_id, 0))
     if (report.next_due_ms !== null) dueMs = Math.min(report.next_due_ms, dueMs ?? report.next_due_ms)
   }

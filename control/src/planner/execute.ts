@@ -148,12 +148,17 @@ async function suspend(context: PipelineContext, unit: UnitRow): Promise<void> {
   context.log.info(factsOf(unit), "unit suspended")
 }
 
-/** Call it after `publish`: the unit gets no new request then, and earlier ones are in the counts of the edge or of the unit. */
+/**
+ * Call it after `publish`: the unit gets no new request then, and earlier ones are in the counts of the edge or of the unit. One that runs and
+ * does not answer, as a busy one, may have accepted a run.
+ */
 async function isInUse(context: PipelineContext, unit: UnitRow): Promise<boolean> {
   if (unit.role !== "serving") return false
   const open = await openAtTheEdge(context, unit)
   const idle = await askIdle(unitAddress(context, unit))
-  return open > 0 || idle?.is_idle === false
+  if (open > 0) return true
+  if (idle === "unsupported") return false
+  return idle ? !idle.is_idle : (await context.machine.units.status(unit.unit_id)).state === "running"
 }
 
 /** The edge's table comes first: until then, a revision that was rolled back still gets requests, which would break off. */
@@ -174,11 +179,14 @@ async function remove(context: PipelineContext, unit: UnitRow): Promise<void> {
   context.log.info(factsOf(unit), "unit ended")
 }
 
-/** From `publish` on nothing new comes; what came before, since the unit was seen to be idle, it finishes first. */
+/**
+ * From `publish` on nothing new comes; what came before, since the unit was seen to be idle, it finishes first. Nobody knows that of one that
+ * does not answer: if it has ended or hangs, the plan says so.
+ */
 async function removeIfIdle(context: PipelineContext, unit: UnitRow): Promise<void> {
   await context.routing.publish()
   const report = await askStatus(unitAddress(context, unit))
-  const isBusy = report && (report.running_runs > 0 || report.open_streams > 0)
+  const isBusy = !report || report.running_runs > 0 || report.open_streams > 0
   if (isBusy || (await openAtTheEdge(context, unit)) > 0) return
   await remove(context, unit)
 }

@@ -64,10 +64,11 @@ export async function hangs(address: UnitAddress, forMs: number, signal?: AbortS
 }
 
 /** @returns  whether it has nothing to do, and until when; undefined while it gives no valid answer */
-export async function askIdle(address: UnitAddress): Promise<Idle | undefined> {
+export async function askIdle(address: UnitAddress): Promise<Idle | "unsupported" | undefined> {
   const reply = await ask(address, "GET", "/internal/idle").catch(undefinedIfUnreachable)
-  // 404: a unit of a former release, which an upgrade left running, does not support this.
-  if (!reply || reply.status >= 500 || reply.status === 404) return undefined
+  if (!reply || reply.status >= 500) return undefined
+  // A unit of a former release, which an upgrade left running.
+  if (reply.status === 404) return "unsupported"
   if (reply.status !== 200)
     throw new Error(`the unit answered the idle check with ${reply.status}: ${startOf(reply.body)}`)
   return validOrUndefined(parseIdle, reply.body)
