@@ -1,4 +1,5 @@
 import assert from "node:assert/strict"
+import { connect } from "node:net"
 import test from "node:test"
 import { until } from "@superstep/toolkit/testing/until"
 import { edgeWithUnit, readBody, route, startControl, withKey } from "./testing/harness.js"
@@ -74,6 +75,45 @@ test("waiting time and number of waiting requests are limited, and callers that 
   assert.equal(refused.headers.get("retry-after"), "2")
   assert.deepEqual([late.status, late.code], [503, "waking"])
   assert.match(late.detail, /did not wake up in time/)
+})
+
+test("a WebSocket waits as well, what its caller sends is kept, and one that leaves frees its place", async () => {
+  await using setup = await sleepingEdge({ SUPERSTEP_EDGE_MOST_HELD: "2" })
+  await setup.hear()
+  const frames = new Promise<string>((resolve) => {
+    setup.unit.server.on("upgrade", (_, socket, head) => {
+      socket.write("HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n")
+      if (head.length > 0) socket.unshift(head)
+      socket.once("data", (chunk) => {
+        resolve(String(chunk))
+        socket.end()
+      })
+    })
+  })
+  const ask = () => {
+    const socket = connect(setup.edge.port, "127.0.0.1")
+    socket.on("error", () => undefined)
+    const lines = ["GET /d/chat/ws HTTP/1.1", "host: a", `x-api-key: ${withKey["x-api-key"]}`, "connection: upgrade"]
+    socket.write(`${lines.join("\r\n")}\r\nupgrade: websocket\r\n\r\n`)
+    return socket
+  }
+  const isFull = async () => {
+    const probe = await post(setup.chat, "one too many", AbortSignal.timeout(500)).catch(() => undefined)
+    await probe?.body?.cancel()
+    return probe?.status === 503
+  }
+  const [patient, leaver] = [ask(), ask()]
+  // Answered after them.
+  for (const _ of [1, 2]) await (await fetch(`${setup.chat}/ok`)).body?.cancel()
+  assert.ok(await isFull())
+
+  leaver.end()
+  await until(async () => !(await isFull()), { what: "there is room" })
+  patient.write("early frames")
+  await setup.wake()
+
+  assert.equal(await frames, "early frames")
+  patient.destroy()
 })
 
 test("waiting requests for one deployment do not use up the places of others", async () => {

@@ -2,6 +2,7 @@
  * What is open with each key. When a table lacks the key, all of it ends at once (E9): otherwise a revoked key would read its
  * streams and use its WebSockets for as long as they last.
  */
+import { rightOf } from "./authorise.js"
 import type { Route, Table } from "./table.js"
 
 export interface OpenByKey {
@@ -36,11 +37,10 @@ export function createOpenByKey(): OpenByKey {
   }
 
   const endRevoked: OpenByKey["endRevoked"] = ({ routes }) => {
-    const revoked = routes.flatMap(({ deployment_id, keys, read_keys = [] }) => {
-      const used = open.get(deployment_id)
+    const revoked = routes.flatMap((route) => {
+      const used = open.get(route.deployment_id)
       if (!used) return []
-      const valid = new Set([...keys, ...read_keys])
-      return [...used].flatMap(([hash, ends]) => (valid.has(hash) ? [] : [...ends]))
+      return [...used].flatMap(([hash, ends]) => (rightOf(Buffer.from(hash, "hex"), route) ? [] : [...ends]))
     })
     for (const end of revoked) end()
     return revoked.length

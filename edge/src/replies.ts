@@ -1,7 +1,7 @@
 /** Sends the edge's own answers: through Node's response, or as bytes where there is only a socket. */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
-import { renderHead } from "@superstep/protocol/http/upgraded"
+import { beginRefusal } from "@superstep/protocol/http/upgraded"
 import { type Refusal, renderRefusal } from "./refusal.js"
 import type { Route } from "./table.js"
 
@@ -37,6 +37,5 @@ export function discardRest(request: IncomingMessage): void {
 /** Refuses an upgrade, for which Node has no response object, and closes the connection. */
 export function refuseOnSocket(socket: Duplex, refusal: Refusal, requestId: string): void {
   const { status, headers, body } = renderRefusal(refusal, requestId)
-  if (socket.writable)
-    socket.end(`${renderHead(status, [...Object.entries(headers).flat(), "connection", "close"])}${body}`)
+  if (socket.writable) beginRefusal(socket, status, Object.entries(headers).flat()).end(body)
 }

@@ -7,7 +7,7 @@ import type { IncomingMessage } from "node:http"
 import type { Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import { forward, NotSent } from "@superstep/protocol/http/forward"
-import { joinUpgraded, renderHead } from "@superstep/protocol/http/upgraded"
+import { beginRefusal, joinUpgraded } from "@superstep/protocol/http/upgraded"
 import { takeSocketCredentials } from "@superstep/protocol/http/websocket-credentials"
 import { type Admitted, admit } from "./admission.js"
 import { callerOf } from "./caller.js"
@@ -26,12 +26,15 @@ const revoked = { code: 4401, reason: "the API key was revoked or has expired" }
 // Enough for a busy unit; a caller that does not read cannot keep the connection.
 const revokedMs = 5_000
 
+// A caller speaks after the answer. Of one that does not wait, this much is kept.
+const mostEarly = 65_536
+
 interface Handshake {
   readonly edge: Edge
   readonly request: IncomingMessage
   readonly socket: Socket
-  /** What the caller sent after its head. */
-  readonly early: Buffer
+  /** Ends the wait. @returns  what the caller has sent after its head */
+  readonly heard: () => Buffer
   readonly requestId: string
   /** Called when the caller's key was revoked. */
   onRevoked: () => void
@@ -44,14 +47,36 @@ export async function proxyUpgrade(edge: Edge, request: IncomingMessage, socket:
   socket.on("error", (err) => edge.log.debug({ err, request_id: requestId }, "upgraded connection failed"))
   try {
     const onRevoked = () => void socket.destroy()
-    await shakeHands({ edge, request, socket: socket as Socket, early, requestId, onRevoked })
+    const gone = new AbortController()
+    const heard = hearUntilJoined(socket, early, () => gone.abort())
+    await shakeHands({ edge, request, socket: socket as Socket, heard, requestId, onRevoked }, gone.signal)
   } catch (err) {
     edge.log.error({ err, request_id: requestId, url: request.url }, "upgrade failed")
     refuseOnSocket(socket, internalError, requestId)
   }
 }
 
-async function shakeHands(handshake: Handshake): Promise<void> {
+/**
+ * Reads a connection while its request waits: Node tells the end of one that nobody reads to nobody, and a caller that has left would keep
+ * its place.
+ */
+function hearUntilJoined(socket: Duplex, early: Buffer, onGone: () => void): () => Buffer {
+  const parts = [early]
+  let bytes = early.length
+  const onData = (chunk: Buffer) => {
+    parts.push(chunk)
+    bytes += chunk.length
+    if (bytes > mostEarly) socket.pause()
+  }
+  socket.on("data", onData).once("end", onGone).once("close", onGone)
+  return () => {
+    socket.off("data", onData).off("end", onGone)
+    return Buffer.concat(parts)
+  }
+}
+
+/** @param gone  aborts when the caller leaves before it has an answer, and at the end of its connection */
+async function shakeHands(handshake: Handshake, gone: AbortSignal): Promise<void> {
   const { edge, request, socket, requestId } = handshake
   // A page cannot set headers of a WebSocket. The unit must not see the key, so it is removed here.
   takeSocketCredentials(request)
@@ -67,8 +92,6 @@ async function shakeHands(handshake: Handshake): Promise<void> {
   }
   const { route } = admission
   if (isTooFast(edge, route)) return refuseOnSocket(socket, tooManyRequests(route), requestId)
-  const gone = new AbortController()
-  socket.once("close", () => gone.abort())
   if (admission.keyHash)
     socket.once(
       "close",
@@ -79,8 +102,8 @@ async function shakeHands(handshake: Handshake): Promise<void> {
     kind: "websockets",
     threadId: threadOf(admission.target.path),
     isUse: true,
-    gone: gone.signal,
-    send: (unit) => carry(handshake, admission, unit, gone.signal),
+    gone,
+    send: (unit) => carry(handshake, admission, unit, gone),
   })
   if (refusal && refusal !== "asleep") refuseOnSocket(socket, refusal, requestId)
 }
@@ -128,7 +151,8 @@ async function carry(
 
 /** @returns  a promise that resolves when the caller's connection has ended */
 function join(handshake: Handshake, answer: string[], peer: Duplex): Promise<unknown> {
-  const { edge, socket, early, requestId } = handshake
+  const { edge, socket, requestId } = handshake
+  const early = handshake.heard()
   const ended = new Promise((resolve) => socket.once("close", resolve))
   peer.on("error", (err) => edge.log.debug({ err, request_id: requestId }, "upgraded connection failed"))
   const sent = new FrameBoundary()
@@ -149,11 +173,7 @@ function closeBoth(socket: Socket, unitSocket: Duplex, sent: FrameBoundary): voi
   socket.once("close", () => clearTimeout(cut))
 }
 
-/**
- * The unit declined: its answer goes to the caller unchanged, and the connection closes with it. What the caller has sent
- * after its head is never read. @returns  where to write the body of the answer
- */
+/** The unit declined: its answer goes to the caller unchanged. @returns  where to write the body of the answer */
 function relayRefusal({ socket, requestId }: Handshake, status: number, answer: string[]): Socket {
-  socket.write(renderHead(status, [...responseHeaders(answer, requestId), "connection", "close"]))
-  return socket
+  return beginRefusal(socket, status, responseHeaders(answer, requestId))
 }

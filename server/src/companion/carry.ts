@@ -4,7 +4,7 @@ import type { Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import { answerHeadersOnward, requestHeadersOnward } from "@superstep/protocol/http/end-to-end"
 import { forward, keptConnections, NotSent } from "@superstep/protocol/http/forward"
-import { joinUpgraded, renderHead } from "@superstep/protocol/http/upgraded"
+import { beginRefusal, joinUpgraded } from "@superstep/protocol/http/upgraded"
 import { errorBody } from "@superstep/toolkit/http/error-body"
 import { reply } from "./answers.js"
 
@@ -83,8 +83,7 @@ export function carrierTo({ port, revisionId }: { readonly port: number; readonl
     try {
       await forward(connections, asked, {
         onAnswer: (status, headers) => {
-          socket.write(renderHead(status, [...answerHeaders(headers), "connection", "close"]), "latin1")
-          return socket
+          return beginRefusal(socket, status, answerHeaders(headers))
         },
         onUpgrade: (_, headers, peer) => {
           // Its end is seen by `close`.
@@ -94,7 +93,7 @@ export function carrierTo({ port, revisionId }: { readonly port: number; readonl
       })
       await ended
     } catch {
-      if (!socket.destroyed) socket.end(renderHead(502, ["connection", "close", "content-length", "0"]), "latin1")
+      if (!socket.destroyed) beginRefusal(socket, 502, ["content-length", "0"]).end()
     }
   }
   return {

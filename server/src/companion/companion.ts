@@ -2,7 +2,7 @@
 import { createServer } from "node:http"
 import type { Socket } from "node:net"
 import { isCredential, takeOwnHeaders, unitHeader } from "@superstep/protocol/http/own-headers"
-import { renderHead } from "@superstep/protocol/http/upgraded"
+import { beginRefusal } from "@superstep/protocol/http/upgraded"
 import { bind } from "@superstep/toolkit/http/listen"
 import { internalAnswers, reply } from "./answers.js"
 import { carrierTo } from "./carry.js"
@@ -37,7 +37,7 @@ export async function startCompanion(options: CompanionOptions): Promise<Compani
     socket.on("error", () => undefined)
     const shown = takeOwnHeaders(incoming).get(unitHeader)
     if (isCredential(shown, unitToken.reveal())) return void carrier.upgrade(incoming, socket, early)
-    socket.end(renderHead(401, ["connection", "close", "content-length", "0"]), "latin1")
+    beginRefusal(socket, 401, ["content-length", "0"]).end()
   })
   await bind(server, { socketPath })
   return {

@@ -6,7 +6,7 @@ import type { IncomingMessage } from "node:http"
 import type { Socket } from "node:net"
 import { type Duplex, Readable } from "node:stream"
 import { pipeline } from "node:stream/promises"
-import { joinUpgraded, renderHead } from "@superstep/protocol/http/upgraded"
+import { beginRefusal, joinUpgraded } from "@superstep/protocol/http/upgraded"
 import { takeSocketCredentials } from "@superstep/protocol/http/websocket-credentials"
 import { errorBody } from "@superstep/toolkit/http/error-body"
 import type { UpgradeListener } from "@superstep/toolkit/http/listen"
@@ -125,7 +125,7 @@ const requestOf = (incoming: IncomingMessage): Request =>
 /** Sends a reply on a connection that is not upgraded. The end of the connection is the end of the body. */
 async function refuse(socket: Socket, { status, headers, body }: Response): Promise<void> {
   const kept = [...headers].filter(([name]) => !/^(connection|transfer-encoding)$/.test(name))
-  socket.write(renderHead(status, [...kept.flat(), "connection", "close"]), "latin1")
+  beginRefusal(socket, status, kept.flat())
   if (body === null) socket.end()
   else await pipeline(Readable.fromWeb(body as never), socket)
 }
