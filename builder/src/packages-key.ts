@@ -14,7 +14,9 @@ const deciding = new Set<string>([
   ...lockFileNames,
   ...["package.json", ".npmrc", ".yarnrc", "pnpm-workspace.yaml", ".pnpmfile.cjs", "bunfig.toml", "binding.gyp"],
 ])
-// Scripts of the project itself may read and write anything in its tree; those of packages know only their own folder.
+// `.prisma`: the install of Prisma's client generates it from the schema in the project.
+const decidingEnds = [".patch", ".prisma"]
+// Scripts of the project itself may read and write anything in its tree; those of packages mostly know only their own folder.
 const lifecycle = ["preinstall", "install", "postinstall", "prepublish", "preprepare", "prepare", "postprepare"]
 
 /**
@@ -54,7 +56,9 @@ async function decidingFiles(tree: string, folder: string): Promise<string[]> {
     const path = folder === "" ? entry.name : `${folder}/${entry.name}`
     if (entry.isDirectory())
       return ["node_modules", ".git", venvName].includes(entry.name) ? [] : decidingFiles(tree, path)
-    return entry.isFile() && (deciding.has(entry.name) || entry.name.endsWith(".patch")) ? [path] : []
+    return entry.isFile() && (deciding.has(entry.name) || decidingEnds.some((end) => entry.name.endsWith(end)))
+      ? [path]
+      : []
   })
   return (await Promise.all(found)).flat()
 }
