@@ -6,6 +6,7 @@
 import { once } from "node:events"
 import { rm } from "node:fs/promises"
 import type { Server } from "node:http"
+import { setTimeout as sleep } from "node:timers/promises"
 import { createAdaptorServer } from "@hono/node-server"
 import { connectOptions, unixPathOf } from "@superstep/protocol/http/address"
 import { Conflict, Unauthenticated, Unavailable } from "@superstep/toolkit/errors/errors"
@@ -32,6 +33,9 @@ const tally = z.object({
   latency_ms: z.number(),
   latency_counts: z.array(z.number()),
 })
+
+// A disk that is full stays so for minutes.
+const againMs = 2000
 
 export const statusSchema = z.object({
   pid: z.number(),
@@ -131,24 +135,56 @@ function adminApp(edge: Edge, { succession, isReady }: AdminParts) {
   return api
 }
 
-/** Takes tables one after the other, and writes each to disk before use, so that a restart never returns to an older one. */
+/**
+ * Takes tables one after the other, and writes each to disk before use, so that a restart never returns to an older one. One that cannot be
+ * written, as on a full disk, is used all the same: a key that was revoked must end now. It is written as soon as that is possible.
+ */
 function tableTaker(edge: Edge): (table: Table) => Promise<void> {
   let last: Promise<unknown> = Promise.resolve()
+  const inTurn = (work: () => Promise<void>): Promise<void> => {
+    const done = last.then(work)
+    // A failure here goes to its own caller and does not stop the next table.
+    last = done.catch(() => undefined)
+    return done
+  }
+  /** The newest, while the file has an older one. */
+  let unwritten: Table | undefined
+  let isRetried = false
+  const write = async (table: Table) => {
+    try {
+      await writeTableFile(edge.config.tablePath, table)
+      unwritten = undefined
+    } catch (err) {
+      unwritten = table
+      if (isRetried) return
+      edge.log.error(
+        { err, generation: table.generation },
+        "the table is in use and cannot be written: it is tried again",
+      )
+      void retry()
+    }
+  }
+  const retry = async () => {
+    isRetried = true
+    while (unwritten) {
+      await sleep(againMs, undefined, { ref: false })
+      await inTurn(async () => {
+        if (unwritten) await write(unwritten)
+      })
+    }
+    isRetried = false
+    edge.log.info({}, "the table is written again")
+  }
   const take = async (table: Table) => {
     const current = edge.table.generation
     if (table.generation < current) {
       throw new Conflict(`generation ${table.generation} is older than ${current}, which is in use`, "stale_generation")
     }
-    await writeTableFile(edge.config.tablePath, table)
+    await write(table)
     edge.swapTable(table)
     edge.log.info({ generation: table.generation, routes: table.routes.length }, "table taken")
   }
-  return (table) => {
-    const taken = last.then(() => take(table))
-    // A failure here goes to its own caller and does not stop the next table.
-    last = taken.catch(() => undefined)
-    return taken
-  }
+  return (table) => inTurn(() => take(table))
 }
 
 /** Listens; on a Unix socket only this user may connect, since whoever can send a table decides where every request goes. */

@@ -30,7 +30,8 @@ export const edgeEntry = fileURLToPath(import.meta.resolve("@superstep/edge/main
 const timeoutMs = 5000
 
 /**
- * Sends a table to the edge. When this returns, every new request uses it, also after a restart of the edge.
+ * Sends a table to the edge. When this returns, every new request uses it, also after a restart of the edge, unless that could not write
+ * it, as on a full disk.
  * @throws Conflict     the edge has a newer generation: another control plane has taken over
  * @throws Unavailable  the edge does not answer; pushing the same table again is safe
  */

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import { readFile, writeFile } from "node:fs/promises"
+import { mkdir, readFile, rm, rmdir, writeFile } from "node:fs/promises"
 import type { RequestListener } from "node:http"
 import test from "node:test"
 import { Conflict, Unavailable } from "@superstep/toolkit/errors/errors"
@@ -95,6 +95,32 @@ test("a killed edge restarts with its last table", async () => {
 
   assert.equal((await edgeStatus(again.admin)).generation, 1)
   assert.equal(await (await fetch(`${again.url}/d/chat/x`, { headers: withKey })).text(), "here")
+})
+
+test("a table that cannot be written, as on a full disk, is used, and written when that is possible again", async () => {
+  await using setup = await edgeWithUnit((_, response) => void response.end("here"))
+  const { tablePath } = setup.edge
+  const ask = async () => (await fetch(`${setup.chat}/x`, { headers: withKey })).status
+  const tableOf = (generation: number, keys?: []) => ({
+    generation,
+    routes: [route("chat", [setup.unit.unit], keys && { keys })],
+  })
+  // No file takes the place of a folder.
+  await rm(tablePath)
+  await mkdir(tablePath)
+
+  await setup.edge.take(tableOf(2))
+  const before = await ask()
+  await setup.edge.take(tableOf(3, []))
+  const revoked = await ask()
+  await rmdir(tablePath)
+  const written = async () => JSON.parse(await readFile(tablePath, "utf8")).generation
+  await until(() => written().catch(() => 0), { what: "the table is written" })
+
+  assert.deepEqual([before, revoked, await written()], [200, 401, 3])
+  await setup.edge.end("SIGKILL")
+  await using again = await startEdge(setup.folder)
+  assert.equal((await edgeStatus(again.admin)).generation, 3)
 })
 
 test("an edge starts without a table, or with an invalid file, and accepts the next table", async () => {

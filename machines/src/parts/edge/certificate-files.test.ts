@@ -51,3 +51,10 @@ test("a certificate that cannot be read stops neither the others nor the table",
 
   assert.deepEqual(readdirSync(folder), [`${second}.pem`])
 })
+
+test("a certificate that cannot be written, as on a full disk, does not stop the table", async () => {
+  const folder = join(temporaryFolder(), "is", "missing")
+  const files = certificateFiles({ folder, reader: undefined, log: silent })
+
+  await files.addMissing(tableWith(first), async () => "pem")
+})

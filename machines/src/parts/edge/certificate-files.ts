@@ -24,11 +24,12 @@ export function certificateFiles({ folder, reader, log }: CertificateFiles) {
         const file = certificateFile(folder, sha256)
         const isThere = await access(file).then(() => true, ifCode(missing, false))
         if (isThere || !pemOf) continue
-        // One that cannot be read must not keep the table from the edge, which then shows the operator's certificate.
-        const pem = await pemOf(sha256).catch((err: unknown) => {
+        // One that cannot be read or written must not keep the table from the edge, which then shows the operator's certificate.
+        try {
+          await writeShared(file, await pemOf(sha256), reader)
+        } catch (err) {
           log.error({ err, certificate: sha256 }, "a certificate cannot be handed to the edge")
-        })
-        if (pem !== undefined) await writeShared(file, pem, reader)
+        }
       }
     },
     /** After it has taken the table. */
