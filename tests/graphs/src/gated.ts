@@ -38,3 +38,28 @@ export const graph = new StateGraph(State)
   .addEdge("first", "second")
   .addEdge("second", "third")
   .compile()
+
+const Question = Annotation.Root({ question: Annotation<string>, answer: Annotation<string> })
+const Round = Annotation.Root({ ...State.spec, ...Question.spec })
+
+/** A subgraph that keeps its own checkpoints from round to round, as a subagent with a memory does. */
+const answering = new StateGraph(Question)
+  .addNode("reply", ({ question }) => ({ answer: `reply to ${question}` }))
+  .addEdge("__start__", "reply")
+  .compile({ checkpointer: true })
+
+/** Two rounds in each run. */
+export const rounds = new StateGraph(Round)
+  // Waits for the gate of its round.
+  .addNode("ask", async (state, config) => {
+    const question = `round ${state.log.length}`
+    await gated(question)(state, config)
+    return { question }
+  })
+  .addNode("sub", answering)
+  .addNode("note", ({ answer }) => ({ log: [answer] }))
+  .addEdge("__start__", "ask")
+  .addEdge("ask", "sub")
+  .addEdge("sub", "note")
+  .addConditionalEdges("note", ({ log }) => (log.length % 2 === 1 ? "ask" : "__end__"))
+  .compile()

@@ -1,5 +1,6 @@
 /** The project's own `BaseCheckpointSaver`, with a server behind it instead of a database. */
 
+import { isDeepStrictEqual } from "node:util"
 import type {
   BaseCheckpointSaver,
   Checkpoint,
@@ -19,16 +20,23 @@ export type CheckpointPlace = Pick<CheckpointLink, "get" | "list" | "history" | 
  * Makes a saver that a graph of this library accepts. It uses the library's serialiser, so that messages are restored as
  * instances of the project's classes.
  * @param on  `newVersion` is called when the graph is about to change a channel, first when it applies the input; `put` with the
- *   metadata of each checkpoint, before it is saved
+ *   metadata of each checkpoint, before it is saved; `repeatsStep`: whether the run continues from the middle of a super-step of an
+ *   earlier attempt
  */
 export function createCheckpointer(
   library: LangGraphModule,
   link: CheckpointPlace,
-  on: { readonly newVersion?: () => void; readonly put?: (metadata: CheckpointMetadata) => void } = {},
+  on: {
+    readonly newVersion?: () => void
+    readonly put?: (metadata: CheckpointMetadata) => void
+    readonly repeatsStep?: () => boolean
+  } = {},
 ): BaseCheckpointSaver {
   class Checkpointer extends library.BaseCheckpointSaver {
-    getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
-      return link.get(this.serde, config)
+    async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
+      const found = await link.get(this.serde, config)
+      if (found !== undefined && on.repeatsStep?.()) beginAnew(found, config)
+      return found
     }
 
     list(config: RunnableConfig, options: ListOptions = {}): AsyncGenerator<CheckpointTuple> {
@@ -80,4 +88,14 @@ export function createCheckpointer(
     }
   }
   return new Checkpointer()
+}
+
+/**
+ * When LangGraph continues a super-step, it lets every subgraph of the step continue from its newest checkpoint. A subgraph that keeps
+ * its checkpoints (`checkpointer: true`) may not have begun in this step: then it would return an old answer to a new input.
+ */
+function beginAnew({ metadata }: CheckpointTuple, { configurable }: RunnableConfig): void {
+  if (!configurable?.checkpoint_ns || !configurable.__pregel_resuming || metadata.parents === undefined) return
+  if (!isDeepStrictEqual(metadata.parents, configurable.checkpoint_map))
+    Object.assign(configurable, { __pregel_resuming: false })
 }

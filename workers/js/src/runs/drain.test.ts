@@ -7,18 +7,18 @@ import { after, test } from "node:test"
 import type { RunOptions } from "../testing/fake-server.js"
 import { inBothLanguages } from "../testing/languages.js"
 
-inBothLanguages(["gated", "twice"], ({ server }) => {
+inBothLanguages(["gated", "rounds", "twice"], ({ server }) => {
   const folder = mkdtempSync(join(tmpdir(), "gates-"))
   after(() => rmSync(folder, { recursive: true }))
 
   let lastRun = 0
 
-  /** A run of `gated` with its own gates. */
-  function startGated(options: RunOptions = {}) {
+  /** A run of `gated`, or of another graph, with its own gates. */
+  function startGated(options: RunOptions = {}, graphId = "gated") {
     lastRun += 1
     const gate = join(folder, String(lastRun))
     const config = { configurable: { gate } }
-    const frame = server().startRun("gated", {
+    const frame = server().startRun(graphId, {
       input: { log: [] },
       config,
       stream_modes: ["custom", "values"],
@@ -135,6 +135,30 @@ inBothLanguages(["gated", "twice"], ({ server }) => {
     assert.deepEqual([status, again.status], ["drained", "interrupted"])
     assert.deepEqual([end.status, end.values], ["success", { out: ["one, two"] }])
   })
+
+  for (const round of [1, 2])
+    test(`the next attempt asks a subgraph that remembers anew (a run drained in round ${round})`, async () => {
+      const thread_id = crypto.randomUUID()
+      const all = ["round 0", "round 1", "round 2", "round 3"]
+      const before = round === 1 ? [] : [startGated({ thread_id }, "rounds")]
+      for (const { open, frame } of before) {
+        for (const name of all.slice(0, 2)) open(name)
+        await server().done(frame)
+      }
+
+      const run = startGated({ thread_id }, "rounds")
+      if (round === 1) run.open("round 0")
+      await run.hasBegun(`round ${round}`)
+      await drain()
+      for (const name of all) run.open(name)
+      const { status } = await server().done(run.frame)
+      const { frame, config } = run
+      const end = await server().run("rounds", { ...frame, claim_id: crypto.randomUUID(), attempt: 2, config })
+
+      const { log } = end.values as { log: readonly string[] }
+      assert.deepEqual([status, log], ["drained", all.slice(0, log.length).map((name) => `reply to ${name}`)])
+      assert.equal(log.length, round * 2)
+    })
 
   test("W8: a run that saves only at its end continues to its end", async () => {
     const run = startGated({ durability: "exit" })

@@ -61,6 +61,8 @@ export class Run {
   /** The server's refusal, once another attempt has the run: nothing more is sent for this one (W4). */
   #lost: CallFailed | undefined
   #isDraining = false
+  /** Whether it continues a super-step of an earlier attempt. */
+  #repeatsStep = false
   #isOver = false
 
   constructor(request: RunRequest, connection: Connection) {
@@ -182,6 +184,7 @@ export class Run {
     const checkpointer = createCheckpointer(library.module, this.#checkpoints, {
       newVersion: () => this.#cancel.inputApplied(),
       put: (metadata) => this.#cancel.checkpointAsked(metadata),
+      repeatsStep: () => this.#repeatsStep,
     })
     const call = this.#call.bind(this)
     const store = createStore(library.module, { call, claim: { run_id, claim_id } })
@@ -192,6 +195,7 @@ export class Run {
     const thread = { configurable: { thread_id } }
     const head = needsHead(library, this.#request) ? await this.#checkpoints.get(checkpointer.serde, thread) : undefined
     const start = runStart(library, this.#request, config, head)
+    this.#repeatsStep = start.input === null && frame.attempt > 1
     // An earlier attempt has applied it, or a graph on another server does (RemoteGraph).
     if (start.input === null || graph._runLoop === undefined) this.#cancel.inputApplied()
     else if (frame.durability === "sync" && graph.nodes?.__start__ !== undefined) this.#cancel.waitForFirstStep()

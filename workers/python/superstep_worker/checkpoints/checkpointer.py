@@ -34,6 +34,7 @@ class Checkpointer(BaseCheckpointSaver[str]):
     """
     :param on_new_version: called when the graph is about to change a channel: first when it applies the input
     :param on_put: called with the metadata of each checkpoint, before it is saved
+    :param repeats_step: whether the run continues from the middle of a super-step of an earlier attempt
     """
 
     def __init__(
@@ -41,15 +42,20 @@ class Checkpointer(BaseCheckpointSaver[str]):
         link: CheckpointLink | GatheringLink,
         on_new_version: Callable[[], None] = lambda: None,
         on_put: Callable[[CheckpointMetadata], None] = lambda _: None,
+        repeats_step: Callable[[], bool] = lambda: False,
     ) -> None:
         super().__init__()
         self._link = link
         self._on_new_version = on_new_version
         self._on_put = on_put
+        self._repeats_step = repeats_step
         self._loop = asyncio.get_running_loop()
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        return await self._link.get(self.serde, config)
+        found = await self._link.get(self.serde, config)
+        if found is not None and self._repeats_step():
+            _begin_anew(found, config)
+        return found
 
     async def alist(
         self,
@@ -132,6 +138,15 @@ class Checkpointer(BaseCheckpointSaver[str]):
         if config is None:
             raise ValueError("checkpoints are listed of one thread: name it in configurable.thread_id")
         return await self._link.list(self.serde, config, **options)
+
+
+def _begin_anew(found: CheckpointTuple, config: RunnableConfig) -> None:
+    """When LangGraph continues a super-step, it lets every subgraph of the step continue from its newest checkpoint. A subgraph that
+    keeps its checkpoints (`checkpointer=True`) may not have begun in this step: then it would return an old answer to a new input."""
+    configurable, parents = config["configurable"], found.metadata.get("parents")
+    is_subgraph = bool(configurable.get("checkpoint_ns")) and parents is not None
+    if is_subgraph and configurable.get("__pregel_resuming") and parents != configurable.get("checkpoint_map"):
+        configurable["__pregel_resuming"] = False
 
 
 def on_loop(loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, Result]) -> Result:

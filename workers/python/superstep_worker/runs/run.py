@@ -86,6 +86,8 @@ class Run:
         # The server's refusal, once another attempt has the run: nothing more is sent for this one (W4).
         self._lost: CallFailed | None = None
         self._is_draining = False
+        # Whether it continues a super-step of an earlier attempt.
+        self._repeats_step = False
         self._stopped = asyncio.Event()
         # Set while events may be sent.
         self._may_send = asyncio.Event()
@@ -176,7 +178,10 @@ class Run:
         request = self._request
         config = runnable_config(request, self._langgraph_version, self._recorder)
         store = Store(self._call, request.claim)
-        checkpointer = Checkpointer(self._link, self._cancel.input_applied, self._cancel.checkpoint_asked)
+        cancel = self._cancel
+        checkpointer = Checkpointer(
+            self._link, cancel.input_applied, cancel.checkpoint_asked, lambda: self._repeats_step
+        )
         purpose = Purpose("threads.create_run", store, request.context)
         self._use = GraphUse(loaded.use(config, purpose), self.fail)
         graph = self._graph = with_persistence(await self._use.graph(), checkpointer, store)
@@ -184,6 +189,7 @@ class Run:
         if await self._repeats_breakpoint(graph):
             return
         start, config = run_start(request, config, head)
+        self._repeats_step = start is None and request.attempt > 1
         if start is None:
             # An earlier attempt has applied it.
             self._cancel.input_applied()

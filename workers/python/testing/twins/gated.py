@@ -7,7 +7,7 @@ from typing import Annotated, Any, TypedDict
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.config import get_stream_writer
-from langgraph.graph import START, StateGraph
+from langgraph.graph import END, START, StateGraph
 
 
 class State(TypedDict):
@@ -57,5 +57,43 @@ graph = (
     .add_edge(START, "first")
     .add_edge("first", "second")
     .add_edge("second", "third")
+    .compile()
+)
+
+
+class Question(TypedDict):
+    question: str
+    answer: str
+
+
+class Round(Question):
+    log: Annotated[list[str], operator.add]
+
+
+async def ask(state: Round, config: RunnableConfig) -> dict[str, Any]:
+    """Waits for the gate of its round."""
+    name = f"round {len(state['log'])}"
+    await gated(name)(state, config)
+    return {"question": name}
+
+
+#: A subgraph that keeps its own checkpoints from round to round, as a subagent with a memory does.
+answering = (
+    StateGraph(Question)
+    .add_node("reply", lambda state: {"answer": f"reply to {state['question']}"})
+    .add_edge(START, "reply")
+    .compile(checkpointer=True)
+)
+
+#: Two rounds in each run.
+rounds = (
+    StateGraph(Round)
+    .add_node(ask)
+    .add_node("sub", answering)
+    .add_node("note", lambda state: {"log": [state["answer"]]})
+    .add_edge(START, "ask")
+    .add_edge("ask", "sub")
+    .add_edge("sub", "note")
+    .add_conditional_edges("note", lambda state: "ask" if len(state["log"]) % 2 else END, ["ask", END])
     .compile()
 )
