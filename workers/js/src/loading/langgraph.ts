@@ -90,6 +90,10 @@ export interface MetaRegistry {
 
 /** One execution of one graph. It checks its control before each super-step; versions that cannot drain have none. */
 export interface PregelLoop {
+  /** Ends a super-step, asks for its checkpoint and prepares the next one. @returns  whether there is a next one */
+  tick(options: unknown): Promise<boolean>
+  /** Writes without a reply, and those that failed: an array or, in newer versions, a set. */
+  readonly checkpointerPromises: Iterable<Promise<unknown>>
   control?: { readonly drainRequested: boolean; readonly drainReason?: string | undefined } | undefined
 }
 
@@ -108,7 +112,7 @@ export interface CompiledGraph {
   getSubgraphsAsync(namespace?: string, recurse?: boolean): AsyncIterable<readonly [name: string, graph: CompiledGraph]>
   /** The builder that it was compiled from; a functional entrypoint has none. */
   readonly builder?: GraphBuilder
-  /** Executes the graph. Private, but the only place that gets the loop (drain.ts). */
+  /** Executes the graph. Private, but the only place that gets the loop (drain.ts, commit-barrier.ts). */
   _runLoop?: (params: { readonly loop: PregelLoop }) => Promise<void>
   /** Schemas of reducers and extras in addition to the zod types. */
   readonly _metaRegistry?: MetaRegistry

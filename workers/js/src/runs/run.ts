@@ -25,6 +25,7 @@ import { createStore } from "../store/store.js"
 import { openInterrupts } from "../threads/thread-state.js"
 import { SpanRecorder } from "../traces/span-recorder.js"
 import { serialise } from "../values/serialise.js"
+import { awaitCommitsBetweenSteps } from "./commit-barrier.js"
 import { drainBetweenSteps, isGraphDrained } from "./drain.js"
 import { EarlyCancel } from "./early-cancel.js"
 import { needsHead, type RunStart, runStart, standsBefore } from "./run-input.js"
@@ -191,6 +192,7 @@ export class Run {
     const graph = withPersistence(shared, checkpointer, store)
     // With durability `exit` nothing is saved in between, so the next attempt would start from the beginning.
     if (frame.durability !== "exit") drainBetweenSteps(graph, () => this.#isDraining)
+    if (frame.durability === "sync") awaitCommitsBetweenSteps(graph)
     this.#graph = graph
     const thread = { configurable: { thread_id } }
     const head = needsHead(library, this.#request) ? await this.#checkpoints.get(checkpointer.serde, thread) : undefined

@@ -70,6 +70,8 @@ export class FakeServer implements AsyncDisposable {
   readonly loadReports: LoadReportFrame[] = []
   /** Called before a call is answered: returns a failure to send, or undefined to answer as usual. */
   refuse: (call: WorkerCall) => { error: string; message: string } | undefined = () => undefined
+  /** Called before a call is answered: the answer waits for the promise. */
+  withhold: (call: WorkerCall) => Promise<void> | undefined = () => undefined
   readonly child: ChildProcess
   readonly #folder: string
   readonly #server: Server
@@ -287,7 +289,12 @@ export class FakeServer implements AsyncDisposable {
       const named = Object.fromEntries(names.map((name, i) => [name, lines[i] ?? ""]))
       this.received.push({ header: frame, lines, payload: named })
     }
-    if (frame.type === "call" && this.#answers) this.#answer(frame as WorkerCall, lines)
+    if (frame.type === "call" && this.#answers) {
+      const call = frame as WorkerCall
+      const withheld = this.withhold(call)
+      if (withheld === undefined) this.#answer(call, lines)
+      else void withheld.then(() => this.#answer(call, lines))
+    }
     for (const { onFrame } of this.#takeWatchers()) onFrame()
   }
 
