@@ -14,7 +14,7 @@ export interface Channel {
   call(name: string, args: readonly unknown[]): Promise<unknown>
 }
 
-// Far above what a table of an edge or the log of a unit takes.
+// Far above what a table of an edge or the log of a unit takes. A longer one is an error of the call that would send it.
 const longestLine = 64 * 1024 * 1024
 
 interface Message {
@@ -39,7 +39,12 @@ export function openChannel(stream: Duplex, answer: Answer, onEnd: (why: Error |
   /** For the signals of calls that run here. */
   const aborting = new Map<number, AbortController>()
   let lastId = 0
-  const send = (message: Message) => void (stream.writable && stream.write(`${JSON.stringify(message)}\n`))
+  /** @throws RangeError  the message is too long: then nothing was sent */
+  const send = (message: Message): void => {
+    const line = JSON.stringify(message)
+    requireFit(line.length)
+    if (stream.writable) stream.write(`${line}\n`)
+  }
 
   const keep = (value: AnyFunction | AbortSignal, atEnd: (() => void)[]): number => {
     const reference = ++lastId
@@ -72,7 +77,13 @@ export function openChannel(stream: Duplex, answer: Answer, onEnd: (why: Error |
     }
     const id = ++lastId
     const replied = new Promise<Message>((resolve) => pending.set(id, resolve))
-    send({ id, call, args: args.map((arg) => encode(arg, { keep: (it) => keep(it, atEnd) })) })
+    try {
+      send({ id, call, args: args.map((arg) => encode(arg, { keep: (it) => keep(it, atEnd) })) })
+    } catch (error) {
+      pending.delete(id)
+      release()
+      throw error
+    }
     const { error, result: sent } = await replied
     const result = error ? undefined : decode(sent, { functionOf, signalOf })
     if (typeof result !== "function") release()
@@ -99,9 +110,16 @@ export function openChannel(stream: Duplex, answer: Answer, onEnd: (why: Error |
         : answer(String(call), decoded))
       send({ id, result: encode(result, { keep: keepOnce }) })
     } catch (error) {
-      send({ id, error: encodeError(error) })
+      fail(id, error)
     } finally {
       for (const reference of signals) aborting.delete(reference)
+    }
+  }
+  const fail = (id: number, error: unknown): void => {
+    try {
+      send({ id, error: encodeError(error) })
+    } catch (tooLong) {
+      send({ id, error: encodeError(tooLong) })
     }
   }
   /** What ends a watch is called once. */
@@ -125,6 +143,10 @@ export function openChannel(stream: Duplex, answer: Answer, onEnd: (why: Error |
   return { call: invoke }
 }
 
+function requireFit(length: number): void {
+  if (length > longestLine) throw new RangeError(`a message is longer than ${longestLine} characters`)
+}
+
 function readLines(stream: Duplex, onLine: (line: string) => void, onEnd: (why: Error | undefined) => void): void {
   const decoder = new StringDecoder("utf8")
   let parts: string[] = []
@@ -140,7 +162,7 @@ function readLines(stream: Duplex, onLine: (line: string) => void, onEnd: (why: 
     const [first = "", ...others] = decoder.write(chunk).split("\n")
     parts.push(first)
     length += first.length
-    if (length > longestLine) throw new RangeError(`a message is longer than ${longestLine} characters`)
+    requireFit(length)
     for (const part of others) {
       onLine(parts.join(""))
       parts = [part]

@@ -150,6 +150,26 @@ test("a message that is none ends the channel, and a value of an unknown kind on
   assert.deepEqual(await served.machine.units.list(), [])
 })
 
+test("a message that is too long is an error of its call, in both directions, and the channel goes on", async () => {
+  const long = "x".repeat(64 * 1024 * 1024)
+  const [here, there] = duplexPair() as [Duplex, Duplex]
+  const ended: unknown[] = []
+  const answer = (name: string) => {
+    if (name === "fail") throw new Error(long)
+    return name === "long" ? long : name
+  }
+  openChannel(here, answer, (why) => ended.push(why))
+  const channel = openChannel(there, answer, (why) => ended.push(why))
+
+  await assert.rejects(channel.call("short", [long]), /longer than/)
+  await assert.rejects(channel.call("long", []), /longer than/)
+  await assert.rejects(channel.call("fail", []), /longer than/)
+
+  assert.equal(await channel.call("short", []), "short")
+  assert.deepEqual(ended, [])
+  there.destroy()
+})
+
 test("errors keep their class, functions can be called both ways, and a watch ends", async () => {
   const { machine, areas, signals, there } = remotePlace().served()
   const source = { ...unit, revisionId: "r", treeHash: "a", installCommand: null, buildCommand: null }
