@@ -101,6 +101,7 @@ export interface PregelLoop {
 export interface CompiledGraph {
   /** Breakpoints that it was compiled with. */
   readonly interruptBefore?: "*" | readonly string[]
+  readonly interruptAfter?: "*" | readonly string[]
   /** By name. Absent where a project exports something else that can be streamed. */
   readonly nodes?: Readonly<Record<string, unknown>>
   stream(input: unknown, options: RunnableConfig): Promise<AsyncIterable<unknown>>

@@ -67,16 +67,17 @@ function fromHead(config: RunnableConfig): RunnableConfig {
 /**
  * LangGraph treats a run without input as a request to continue from a breakpoint. That is right for a new run, but a repeated
  * attempt must stop where the previous one stopped; else a node would run before a person has checked it.
- * @param next   the nodes that would run
- * @param nodes  the nodes to stop before
+ * @param near   the nodes that would run, or those that ran last
+ * @param nodes  the nodes to stop before, or after
  * @see          `shouldInterrupt` of LangGraph: a channel has changed since the last interruption from which a run continued
  */
-export function standsBefore(
+export function standsAt(
   head: CheckpointTuple,
-  next: readonly string[],
+  near: readonly string[],
   nodes: "*" | readonly string[] | undefined,
 ): boolean {
-  if (nodes === undefined || !next.some((node) => nodes === "*" || nodes.includes(node))) return false
+  const isNamed = (node: string) => (nodes === "*" ? node !== "__start__" : nodes?.includes(node))
+  if (!near.some(isNamed)) return false
   const { channel_versions: versions, versions_seen: seen } = head.checkpoint
   const known = seen.__interrupt__ ?? {}
   return Object.entries(versions).some(([channel, version]) => version > (known[channel] ?? 0))

@@ -28,7 +28,7 @@ import { serialise } from "../values/serialise.js"
 import { awaitCommitsBetweenSteps } from "./commit-barrier.js"
 import { drainBetweenSteps, isGraphDrained } from "./drain.js"
 import { EarlyCancel } from "./early-cancel.js"
-import { needsHead, type RunStart, runStart, standsBefore } from "./run-input.js"
+import { needsHead, type RunStart, runStart, standsAt } from "./run-input.js"
 import { type RunRequest, runnableConfig, streamPlan } from "./run-request.js"
 
 /** The run whose code is executing; an uncaught error is assigned to its run by this (W5). */
@@ -206,11 +206,13 @@ export class Run {
 
   /** If the previous attempt stopped at a breakpoint and could not report it, this one reports it and runs nothing. */
   async #repeatsBreakpoint(graph: CompiledGraph, events: EventMapper): Promise<boolean> {
-    const { attempt, run_id, interrupt_before = graph.interruptBefore } = this.#request.frame
+    const { attempt, run_id, interrupt_before: before = graph.interruptBefore } = this.#request.frame
+    const { interrupt_after: after = graph.interruptAfter } = this.#request.frame
     const head = this.#checkpoints.newest()
     if (attempt === 1 || head?.metadata.run_id !== run_id) return false
     const state = await this.#finalState()
-    if (state === undefined || !standsBefore(head, state.next, interrupt_before)) return false
+    if (state === undefined) return false
+    if (!standsAt(head, state.next, before) && !standsAt(head, await this.#lastNodes(graph, state), after)) return false
     const stop = { __interrupt__: [] }
     const reported = [
       events.fromRoot("values", state.values),
@@ -219,6 +221,12 @@ export class Run {
     ]
     await this.#emit(reported.flat())
     return true
+  }
+
+  /** The nodes whose super-step led to a state. */
+  async #lastNodes(graph: CompiledGraph, { metadata, parentConfig }: StateSnapshot): Promise<readonly string[]> {
+    if (metadata?.source !== "loop" || parentConfig === undefined) return []
+    return (await graph.getState(parentConfig)).next
   }
 
   /** @returns  a promise to wait for while the socket is full, or the events are paused */

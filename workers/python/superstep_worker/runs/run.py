@@ -34,7 +34,7 @@ from ..traces.span_recorder import RecorderOptions, SpanRecorder
 from ..values.serialise import describe_error, run_failure, serialise, stack_of
 from .drain import drain_option, is_drained
 from .early_cancel import EarlyCancel
-from .run_input import needs_head, run_start, stands_before
+from .run_input import needs_head, run_start, stands_at
 from .run_request import RunRequest, runnable_config, stream_options, uses_events
 from .uncaught import current_run
 
@@ -224,13 +224,23 @@ class Run:
         if request.attempt == 1 or head is None or head.metadata.get("run_id") != request.run_id:
             return False
         state = await self._final_state()
-        nodes = request.header.get("interrupt_before") or graph.interrupt_before_nodes
-        if state is None or not stands_before(head, state.next, nodes):
+        if state is None:
+            return False
+        before = request.header.get("interrupt_before") or graph.interrupt_before_nodes
+        after = request.header.get("interrupt_after") or graph.interrupt_after_nodes
+        if not stands_at(head, state.next, before) and not stands_at(head, await self._last_nodes(state), after):
             return False
         # LangGraph for Python reports a breakpoint only on `updates`.
         for mode, payload in (("values", state.values), ("updates", {"__interrupt__": []})):
             await self._send(self._events.from_root(mode, payload))
         return True
+
+    async def _last_nodes(self, state: StateSnapshot) -> Sequence[str]:
+        """The nodes whose super-step led to a state."""
+        is_after_step = state.metadata is not None and state.metadata.get("source") == "loop"
+        if not is_after_step or state.parent_config is None or self._graph is None:
+            return ()
+        return (await self._graph.aget_state(state.parent_config)).next
 
     def _take(self, events: Iterable[WireEvent]) -> None:
         self._emit(self._interrupts.take(list(events)))

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import CheckpointTuple
+from langgraph.constants import START
 
 from ..values.command import is_null_answer, to_command
 from .run_request import RunRequest
@@ -55,14 +56,14 @@ def _from_head(config: RunnableConfig) -> RunnableConfig:
     return cast(RunnableConfig, {**config, "configurable": kept})
 
 
-def stands_before(head: CheckpointTuple, following: Sequence[str], nodes: str | Sequence[str] | None) -> bool:
+def stands_at(head: CheckpointTuple, near: Sequence[str], nodes: str | Sequence[str] | None) -> bool:
     """LangGraph treats a run without input as a request to continue from a breakpoint. That is right for a new run, but a
     repeated attempt must stop where the previous one stopped; else a node would run before a person has checked it.
 
-    :param following: the nodes that would run
-    :param nodes: the nodes to stop before, or `*`
+    :param near: the nodes that would run, or those that ran last
+    :param nodes: the nodes to stop before, or after, or `*`
     """
-    if not nodes or not any(nodes == "*" or node in nodes for node in following):
+    if not nodes or not any(node != START if nodes == "*" else node in nodes for node in near):
         return False
     versions, seen = head.checkpoint["channel_versions"], head.checkpoint["versions_seen"]
     known: dict[str, Any] = seen.get("__interrupt__", {})
