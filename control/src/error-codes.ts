@@ -167,7 +167,7 @@ export const controlCodes = {
     http: [409],
     what: "The workspace would exceed one of its quotas.",
     cause: "`detail` names the quota, what is used and what was asked for.",
-    next: "Delete or shrink something, or let the operator raise it (`superstep quotas set`).",
+    next: "Delete or shrink something, or let the operator raise it (`superstep quotas set`). Of `api_keys`, 1,000 in force, revoke some.",
   },
   revision_in_progress: {
     http: [409],

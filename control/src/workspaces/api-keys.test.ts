@@ -6,6 +6,7 @@ import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { cookieOf, fromPage, origin } from "../console/testing/sign-in.js"
 import { acceptLink, invitationOf } from "../people/testing/people.js"
 import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
+import { mostKeys } from "./operations.js"
 import { keyHashes } from "./queries.js"
 
 const make = async (api: TestApi, body: object = {}) => {
@@ -36,6 +37,26 @@ test("a key is shown once, works, records its use, and can be revoked (K6, K8)",
   const reported = await api.db.rows<{ type: string }>(sql`
     select type from events where data ->> 'api_key_id' = ${id} order by seq`)
   assert.deepEqual(fieldsOf(reported, "type"), ["key.created", "key.revoked"])
+})
+
+test("a workspace has at most so many keys in force: revoked and expired ones do not count (K10)", async () => {
+  await using api = await startApi()
+  const create = () => api.call("POST", "/v2/api-keys", { body: { name: "more" } })
+  // With the one that the test calls with.
+  await api.db.run(sql`
+    insert into api_keys (api_key_id, workspace_id, name, prefix, sha256, scopes, expires_at, revoked_at)
+    select gen_random_uuid(), ${api.workspaceId}, 'many', 'ssk_', 'hash ' || n, '{run}',
+      case when n > ${mostKeys} then now() - interval '1 hour' end, case when n < 3 then now() end
+    from generate_series(1, ${mostKeys} + 50) as n`)
+
+  const both = await Promise.all([create(), create()])
+  const [made, refused] = [201, 409].map((status) => both.find((it) => it.status === status))
+  const ofOther = await api.callAsOther("POST", "/v2/api-keys", { body: { name: "more" } })
+  await api.call("DELETE", `/v2/api-keys/${made?.body.id}`)
+  const after = await create()
+
+  assert.deepEqual([refused?.body.code, refused?.body.used], ["quota_exceeded", mostKeys])
+  assert.deepEqual([ofOther.status, after.status], [201, 201])
 })
 
 test("a key says which person or key made it, by the present name; one of the command line says nobody", async () => {

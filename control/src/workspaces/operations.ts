@@ -6,10 +6,12 @@ import { v7 as newId } from "uuid"
 import { wakeRoutes } from "../revisions/wake-up.js"
 import {
   allWorkspaces,
+  countKeysInForce,
   insertApiKey,
   insertWorkspace,
   keysOf,
   lockFirstStart,
+  lockNames,
   type PresentedKey,
   presentedKey,
   revokeKey,
@@ -46,9 +48,14 @@ export interface WantedKey {
   readonly createdBy?: string | undefined
 }
 
+/** Most keys of a workspace in force at a time: the edge's route of each of its deployments has all of them. */
+export const mostKeys = 1000
+
 /**
+ * Others that create a key of the workspace wait until the transaction ends (K10).
  * @throws NotFound      there is no such workspace
  * @throws InvalidInput  `expiresAt` is in the past
+ * @throws Conflict      `quota_exceeded`: the workspace has `mostKeys` in force
  */
 export async function createApiKey(db: Db, wanted: WantedKey): Promise<CreatedKey> {
   const { workspaceId, name, scopes = ["admin"], expiresAt = null, createdBy = null } = wanted
@@ -56,11 +63,21 @@ export async function createApiKey(db: Db, wanted: WantedKey): Promise<CreatedKe
   if (expiresAt !== null && expiresAt.getTime() <= Date.now()) {
     throw new InvalidInput([{ path: ["body", "expires_at"], message: "is in the past", type: "value_error" }])
   }
+  if (workspaceId !== null) await requireRoomForKey(db, workspaceId)
   const { clearKey, prefix, sha256 } = newKey()
   const key = await insertApiKey(db, { id: newId(), workspaceId, name, prefix, sha256, scopes, expiresAt, createdBy })
   if (!key) throw new Error("the new key was not stored")
   await wakeRoutes(db)
   return { key, clearKey }
+}
+
+async function requireRoomForKey(db: Db, workspaceId: string): Promise<void> {
+  await lockNames(db, workspaceId)
+  const used = await countKeysInForce(db, workspaceId)
+  if (used < mostKeys) return
+  const facts = { quota: "api_keys", limit: mostKeys, used, added: 1 }
+  const has = `a workspace may have ${mostKeys} API keys in force, and this one has ${used}`
+  throw new Conflict(`${has}. Revoke those that nobody uses`, "quota_exceeded", facts)
 }
 
 /**

@@ -67,6 +67,13 @@ export interface PresentedKey {
 
 const inForce = sql`revoked_at is null and (expires_at is null or expires_at > superstep_now())`
 
+/** The number of a workspace's keys that are neither revoked nor expired. */
+export const countKeysInForce = async (db: Db, workspaceId: string): Promise<number> => {
+  const row = await db.row<{ keys: number }>(sql`
+    select count(*) as keys from api_keys where workspace_id = ${workspaceId} and ${inForce}`)
+  return row?.keys ?? 0
+}
+
 /** A valid key, together with the workspace that came with it. Records its use, at most once a minute. */
 export const presentedKey = (db: Db, sha256: string, tenantId: string | null): Promise<PresentedKey | undefined> =>
   db.row(sql`

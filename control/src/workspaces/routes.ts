@@ -56,6 +56,7 @@ function addCreate(api: Api, options: KeyRoutes): void {
     body: keyBody,
     responses: {
       201: { description: "the key", schema: createdKeyReply },
+      409: { description: "the workspace has as many keys in force as it may have" },
       422: { description: "the body is malformed" },
     },
     handle: async ({ c, body, bodyText }) => {
