@@ -13,6 +13,7 @@ import { type BareRepository, bareRepository } from "../sources/testing/bare-rep
 import { testGit } from "../sources/testing/git-source.js"
 import { exampleDeployment, shared, startApi } from "../testing/api.js"
 import { inTurns, pollDue } from "./poll.js"
+import { dueBranches } from "./queries.js"
 import { signedPush } from "./testing/deliveries.js"
 
 const secret = "a secret for all repositories"
@@ -237,6 +238,24 @@ test("an unreachable repository is polled less often and does not delay others",
     select failures, look_at > now() + interval '3 minutes' as is_later from watched_branches where deployment_id = ${gone}`)
   assert.deepEqual(row, { failures: 3, is_later: true })
   assert.equal((await pushed(fine)).length, 1)
+})
+
+test("of more repositories than one pass polls, those that have been due for longest come first", async () => {
+  const id = await deployment()
+  await look()
+  await api.db.run(sql`update watched_branches set look_at = now() - interval '1 minute' where deployment_id = ${id}`)
+  // Their ids are lower, and they are due again.
+  await api.db.run(sql`
+    with added as (
+      insert into deployments (deployment_id, workspace_id, name, route_name, source, source_config, source_revision_config, status)
+      select ('00000000-0000-0000-0000-' || lpad(n::text, 12, '0'))::uuid, ${api.workspaceId}, 'd' || n, 'd' || n, 'github',
+        jsonb_build_object('repo_url', 'https://example.com/' || n, 'build_on_push', true), '{"repo_ref": "main"}', 'READY'
+      from generate_series(1, 500) as n returning deployment_id)
+    insert into watched_branches (deployment_id, ref) select deployment_id, 'refs/heads/main' from added`)
+
+  const due = await dueBranches(api.db, minute)
+
+  assert.deepEqual([due.length, due[0]?.deployment_id], [500, id])
 })
 
 test("workspaces take turns, so the first repository of each comes before the second of any", () => {

@@ -161,13 +161,16 @@ export interface DueBranch {
   readonly webhook_at: string | null
 }
 
-/** All deployments that build on push, of repositories with one that is due, so that one poll serves all of them. */
+/**
+ * All deployments that build on push, of repositories with one that is due, so that one poll serves all of them. Those that have been due for
+ * longest come first: while there are more than one pass can poll, each gets its turn.
+ */
 export const dueBranches = (db: Db, toldMs: number): Promise<DueBranch[]> =>
   db.rows(sql`
     with watched as (
       select d.deployment_id, d.workspace_id, d.integration_id, d.source_config ->> 'repo_url' as repo_url,
         d.source_revision_config ->> 'repo_ref' as repo_ref, coalesce(w.failures, 0) as failures, w.webhook_at::text as webhook_at,
-        coalesce(w.look_at <= now(), true) as is_due,
+        coalesce(w.look_at <= now(), true) as is_due, coalesce(w.look_at, '-infinity') as look_at,
         greatest(0, extract(epoch from w.webhook_at + ${toldMs} * interval '1 millisecond' - now()) * 1000)::bigint
           as told_ms
       from deployments d left join watched_branches w using (deployment_id)
@@ -181,7 +184,7 @@ export const dueBranches = (db: Db, toldMs: number): Promise<DueBranch[]> =>
       select 1 from watched other
       where other.is_due and other.workspace_id = it.workspace_id and other.repo_url = it.repo_url
         and other.integration_id is not distinct from it.integration_id)
-    order by deployment_id limit 500`)
+    order by min(look_at) over (partition by workspace_id, repo_url, integration_id), deployment_id limit 500`)
 
 /**
  * Schedules the next polls; done before the poll, so that a crash does not cause constant polling. A webhook that has come meanwhile has
