@@ -120,16 +120,26 @@ test("a Python node in a thread uses the store", { skip }, async () => {
   assert.deepEqual((values as { found: unknown }).found, [{ text: "milk" }, 1, [["notes"]], null])
 })
 
-test("a Python node in a thread runs another graph, whose checkpoints are kept", { skip }, async () => {
-  const { frame, values, error } = await server().run("caller", { input: { kind: "call" } })
+test("a Python node uses the store on an event loop of its own", { skip }, async () => {
+  const { values, error } = await server().run("notes_with_run", { input: { note: "milk" } })
 
-  assert.deepEqual([error, values], [undefined, { kind: "tuple" }])
-  const kept = server()
-    .checkpoints.saved.filter(({ threadId }) => threadId === frame.thread_id)
-    .map(({ ns }) => ns)
-  assert.equal(kept.filter((ns) => ns === "").length, 3)
-  assert.ok(kept.some((ns) => ns.startsWith("call:")))
+  assert.deepEqual([error, Object(values).found], [undefined, [{ text: "milk" }]])
 })
+
+for (const [graphId, where] of [
+  ["caller", "in a thread"],
+  ["caller_with_run", "on an event loop of its own"],
+] as const)
+  test(`a Python node runs another graph ${where}, whose checkpoints are kept`, { skip }, async () => {
+    const { frame, values, error } = await server().run(graphId, { input: { kind: "call" } })
+
+    assert.deepEqual([error, values], [undefined, { kind: "tuple" }])
+    const kept = server()
+      .checkpoints.saved.filter(({ threadId }) => threadId === frame.thread_id)
+      .map(({ ns }) => ns)
+    assert.equal(kept.filter((ns) => ns === "").length, 3)
+    assert.ok(kept.some((ns) => ns.startsWith("call:")))
+  })
 
 test("a Python run's newest checkpoint has its writes in LangGraph's order", { skip }, () => {
   const program = `

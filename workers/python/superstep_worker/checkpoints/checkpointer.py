@@ -1,15 +1,15 @@
 """LangGraph's `BaseCheckpointSaver`, with a server behind it instead of a database.
 
 Graphs are executed by `astream`, which uses the async methods. The other methods are for user code in threads, such as a
-node that is not a coroutine and invokes another graph; they run on the worker's event loop.
+node that is not a coroutine and invokes another graph. All run on the worker's event loop, also when user code has one of its own.
 """
 
 from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
@@ -20,14 +20,13 @@ from langgraph.checkpoint.base import (
     CheckpointTuple,
 )
 
+from ..connection.worker_loop import from_any_loop, on_loop
 from .checkpoint_link import CheckpointLink
 from .gathering_link import GatheringLink
 
 if TYPE_CHECKING:
     # Older libraries, without delta channels, do not have it.
     from langgraph.checkpoint.base import DeltaChannelHistory
-
-Result = TypeVar("Result")
 
 
 class Checkpointer(BaseCheckpointSaver[str]):
@@ -52,7 +51,7 @@ class Checkpointer(BaseCheckpointSaver[str]):
         self._loop = asyncio.get_running_loop()
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        found = await self._link.get(self.serde, config)
+        found = await from_any_loop(self._loop, self._link.get(self.serde, config))
         if found is not None and self._repeats_step():
             _begin_anew(found, config)
         return found
@@ -72,7 +71,7 @@ class Checkpointer(BaseCheckpointSaver[str]):
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
         """LangGraph's own version calls `aget_tuple` for each ancestor, and would miss those kept only for this method."""
-        return await self._link.history(self.serde, config, channels)
+        return await from_any_loop(self._loop, self._link.history(self.serde, config, channels))
 
     async def aput(
         self,
@@ -82,12 +81,13 @@ class Checkpointer(BaseCheckpointSaver[str]):
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         self._on_put(metadata)
-        return await self._link.put(self.serde, config, checkpoint, metadata, new_versions)
+        saving = self._link.put(self.serde, config, checkpoint, metadata, new_versions)
+        return await from_any_loop(self._loop, saving)
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
-        await self._link.put_writes(self.serde, config, writes, task_id, task_path)
+        await from_any_loop(self._loop, self._link.put_writes(self.serde, config, writes, task_id, task_path))
 
     async def adelete_thread(self, thread_id: str) -> None:
         raise NotImplementedError(f"thread {thread_id} is deleted through the API, not from within a graph")
@@ -137,7 +137,7 @@ class Checkpointer(BaseCheckpointSaver[str]):
     async def _list(self, config: RunnableConfig | None, **options: Any) -> Sequence[CheckpointTuple]:
         if config is None:
             raise ValueError("checkpoints are listed of one thread: name it in configurable.thread_id")
-        return await self._link.list(self.serde, config, **options)
+        return await from_any_loop(self._loop, self._link.list(self.serde, config, **options))
 
 
 def _begin_anew(found: CheckpointTuple, config: RunnableConfig) -> None:
@@ -147,18 +147,3 @@ def _begin_anew(found: CheckpointTuple, config: RunnableConfig) -> None:
     is_subgraph = bool(configurable.get("checkpoint_ns")) and parents is not None
     if is_subgraph and configurable.get("__pregel_resuming") and parents != configurable.get("checkpoint_map"):
         configurable["__pregel_resuming"] = False
-
-
-def on_loop(loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, Result]) -> Result:
-    """Waits in a thread for work on the event loop.
-
-    :raises RuntimeError: called on the event loop, which would wait for itself
-    """
-    try:
-        is_on_loop = asyncio.get_running_loop() is loop
-    except RuntimeError:
-        is_on_loop = False
-    if is_on_loop:
-        work.close()
-        raise RuntimeError("this would block the event loop: use the async method, such as `await graph.aget_state(…)`")
-    return asyncio.run_coroutine_threadsafe(work, loop).result()

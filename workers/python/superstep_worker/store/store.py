@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from langgraph.store.base import BaseStore, GetOp, Item, ListNamespacesOp, Op, PutOp, Result, SearchItem, SearchOp
 
 from ..checkpoints.checkpoint_link import Call
-from ..checkpoints.checkpointer import on_loop
+from ..connection.worker_loop import from_any_loop, on_loop
 from ..values.serialise import serialise
 
 
@@ -23,14 +23,16 @@ class Store(BaseStore):
         self._loop = asyncio.get_running_loop()
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        operations = list(ops)
+        return await from_any_loop(self._loop, self._batch(list(ops)))
+
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        return on_loop(self._loop, self._batch(list(ops)))
+
+    async def _batch(self, operations: Sequence[Op]) -> list[Result]:
         line = serialise([_wire_operation(each) for each in operations])
         reply = await self._call({"method": "store.batch", **self._claim}, [("operations", line)])
         results = json.loads(reply.line("results"))
         return [_from_wire(operation, result) for operation, result in zip(operations, results)]
-
-    def batch(self, ops: Iterable[Op]) -> list[Result]:
-        return on_loop(self._loop, self.abatch(ops))
 
 
 def _wire_operation(operation: Op) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Values that JSON cannot represent, and requests of a synchronous node."""
 
+import asyncio
 import threading
 import time
 from dataclasses import dataclass
@@ -67,6 +68,15 @@ def call(state: Values, config: RunnableConfig) -> Values:
 caller = StateGraph(Values).add_node(call).add_edge(START, "call").compile()
 
 
+def call_with_run(state: Values, config: RunnableConfig) -> Values:
+    """A node in a thread runs another graph on an event loop of its own."""
+    made = asyncio.run(inner.ainvoke({"value": (1, 2)}, config))
+    return {"kind": made["kind"]}
+
+
+caller_with_run = StateGraph(Values).add_node("call", call_with_run).add_edge(START, "call").compile()
+
+
 class Note(TypedDict, total=False):
     note: str
     found: list[Any]
@@ -82,5 +92,19 @@ def keep(state: Note) -> Note:
     found = store.search(("notes",))
     return {"found": [item and item.value, len(found), store.list_namespaces(), store.get(("notes",), "b")]}
 
+
+def keep_with_run(state: Note) -> Note:
+    """A node in a thread uses the store on an event loop of its own."""
+    store = get_store()
+
+    async def keep_note() -> Any:
+        await store.aput(("notes with run",), "a", {"text": state["note"]})
+        item = await store.aget(("notes with run",), "a")
+        return item and item.value
+
+    return {"found": [asyncio.run(keep_note())]}
+
+
+notes_with_run = StateGraph(Note).add_node("keep", keep_with_run).add_edge(START, "keep").compile()
 
 notes = StateGraph(Note).add_node(keep).add_edge(START, "keep").compile()
