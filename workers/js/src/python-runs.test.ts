@@ -120,6 +120,20 @@ test("a Python node in a thread uses the store", { skip }, async () => {
   assert.deepEqual((values as { found: unknown }).found, [{ text: "milk" }, 1, [["notes"]], null])
 })
 
+test("a Python node leaves the time to live to the project, unless it names one", { skip }, async () => {
+  const { frame } = await server().run("expiring_notes", { input: {} })
+
+  const operations = server().received.flatMap(({ header, payload: { operations = "[]" } }) =>
+    isAbout({ header, payload: {}, lines: [] }, frame.claim_id) ? (JSON.parse(operations) as object[]) : [],
+  )
+  const chosen = operations.map((each) =>
+    Object.fromEntries(Object.entries(each).filter(([name]) => ["op", "ttl", "refresh_ttl"].includes(name))),
+  )
+  const [put, get] = [{ op: "put" }, { op: "get" }]
+  const puts = [put, { ...put, ttl: null }, { ...put, ttl: 5 }]
+  assert.deepEqual(chosen, [...puts, get, { op: "search" }, { ...get, refresh_ttl: false }, put])
+})
+
 test("a Python node uses the store on an event loop of its own", { skip }, async () => {
   const { values, error } = await server().run("notes_with_run", { input: { note: "milk" } })
 

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from langgraph.store.base import BaseStore, GetOp, Item, ListNamespacesOp, Op, PutOp, Result, SearchItem, SearchOp
+from langgraph.store.base import NOT_PROVIDED, BaseStore, GetOp, Item, ListNamespacesOp, Op, PutOp, Result, SearchItem, SearchOp
 
 from ..checkpoints.checkpoint_link import Call
 from ..connection.worker_loop import from_any_loop, on_loop
@@ -16,6 +16,8 @@ from ..values.serialise import serialise
 
 class Store(BaseStore):
     supports_ttl = True
+    # LangGraph fills in what the caller leaves open. The server knows the project's `store.ttl`.
+    ttl_config: Any = {"refresh_on_read": None, "default_ttl": NOT_PROVIDED}
 
     def __init__(self, call: Call, claim: Mapping[str, str] | None = None) -> None:
         self._call = call
@@ -42,7 +44,10 @@ def _wire_operation(operation: Op) -> dict[str, Any]:
         names = ("namespace_prefix", "filter", "limit", "offset", "query", "refresh_ttl")
         return {"op": "search", **_present(operation, names)}
     if isinstance(operation, PutOp):
-        return {"op": "put", "value": operation.value, **_present(operation, ("namespace", "key", "index", "ttl"))}
+        # None: the item never expires.
+        ttl: Any = operation.ttl
+        lifetime = {} if ttl is NOT_PROVIDED or operation.value is None else {"ttl": ttl}
+        return {"op": "put", "value": operation.value, **_present(operation, ("namespace", "key", "index")), **lifetime}
     return {"op": "list_namespaces", **_conditions(operation), **_present(operation, ("max_depth", "limit", "offset"))}
 
 

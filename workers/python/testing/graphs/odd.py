@@ -107,4 +107,19 @@ def keep_with_run(state: Note) -> Note:
 
 notes_with_run = StateGraph(Note).add_node("keep", keep_with_run).add_edge(START, "keep").compile()
 
+async def expiring(state: Note) -> Note:
+    """Operations with and without a time to live."""
+    store, place = get_store(), ("expiring",)
+    await store.aput(place, "default", {})
+    await store.aput(place, "never", {}, ttl=None)
+    await store.aput(place, "soon", {}, ttl=5)
+    await store.aget(place, "default")
+    await store.asearch(place)
+    await store.aget(place, "default", refresh_ttl=False)
+    await store.adelete(place, "default")
+    return {"found": []}
+
+
+expiring_notes = StateGraph(Note).add_node(expiring).add_edge(START, "expiring").compile()
+
 notes = StateGraph(Note).add_node(keep).add_edge(START, "keep").compile()
