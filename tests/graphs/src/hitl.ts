@@ -12,6 +12,20 @@ export const graph = new StateGraph(State)
   .addEdge("after", "__end__")
   .compile()
 
+const Outages = Annotation.Root({ interrupts: Annotation<string[]>, seen: Annotation<string> })
+
+/** Its state has a key that is not about questions. */
+export const outages = new StateGraph(Outages)
+  .addNode("report", (_, { writer }: LangGraphRunnableConfig) => {
+    writer?.({ payload: { interrupts: ["power"] } })
+    return { interrupts: ["power"] }
+  })
+  .addNode("watch", () => ({ seen: "all" }))
+  .addEdge("__start__", "report")
+  .addEdge("report", "watch")
+  .addEdge("watch", "__end__")
+  .compile()
+
 const Answers = Annotation.Root({
   out: Annotation<string[]>({ reducer: (out, lines) => out.concat(lines), default: () => [] }),
 })

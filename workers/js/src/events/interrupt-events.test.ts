@@ -18,7 +18,25 @@ async function tellsBeforeFailure(on: FakeServer, durability: (typeof durabiliti
   assert.ok(asks.length > 0, "the interrupt was sent")
 }
 
-inBothLanguages(["half"], ({ server }) => {
+inBothLanguages(["half", "outages"], ({ server }) => {
+  test("W10: a state key or a custom field that is named like interrupts does not wait for the end", async () => {
+    const stream_modes = ["values", "updates", "custom"]
+    const order = { input: { interrupts: ["net"] }, durability: "exit", protocol_events: true, stream_modes } as const
+
+    const { events } = await server().run("outages", order)
+
+    const inOrder = ["values", "custom", "updates", "values", "updates", "values"]
+    const names = events.map(({ event }) => event)
+    assert.deepEqual(
+      names.filter((name) => !name.startsWith("protocol:")),
+      inOrder,
+    )
+    assert.deepEqual(
+      names.filter((name) => inOrder.includes(name.replace("protocol:", "")) && name.startsWith("protocol:")),
+      inOrder.map((name) => `protocol:${name}`),
+    )
+  })
+
   test("W10: an interrupt is sent although another node fails", async () => {
     for (const durability of durabilities) await tellsBeforeFailure(server(), durability)
   })

@@ -48,15 +48,28 @@ export class InterruptEvents {
 const isBreakpoint = ({ data }: WireEvent): boolean =>
   isRecord(data) && Array.isArray(data.__interrupt__) && data.__interrupt__.length === 0
 
-/** `updates` and `values` have interrupts under `__interrupt__`, `tasks` with a task's result, and `debug` wraps that. */
-function tellsOfInterrupt({ data }: WireEvent): boolean {
+/**
+ * `updates` and `values` have interrupts under `__interrupt__`, `tasks` with a task's result, and `debug` wraps that. A user's state or
+ * custom event may have a field `interrupts`, so the event's name decides.
+ */
+function tellsOfInterrupt({ name, data }: WireEvent): boolean {
   if (!isRecord(data)) return false
   try {
-    const { __interrupt__, interrupts, payload } = data
-    if (Array.isArray(__interrupt__)) return true
-    return isQuestion(interrupts) || (isRecord(payload) && isQuestion(payload.interrupts))
+    switch (name.replace("protocol:", "").split("|", 1)[0]) {
+      case "updates":
+      case "values":
+      case "input.requested":
+        return Array.isArray(data.__interrupt__)
+      case "tasks":
+      case "lifecycle":
+        return isQuestion(data.interrupts)
+      case "debug":
+        return isRecord(data.payload) && isQuestion(data.payload.interrupts)
+      default:
+        return false
+    }
   } catch {
-    // A custom event with a getter that fails.
+    // A value with a getter that fails.
     return false
   }
 }

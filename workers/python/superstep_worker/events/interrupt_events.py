@@ -65,16 +65,17 @@ def _is_breakpoint(event: WireEvent) -> bool:
 
 
 def _tells_of_interrupt(event: WireEvent) -> bool:
-    """`updates` and `values` have interrupts under `__interrupt__`, `tasks` with a task's result, and `debug` wraps that."""
-    data = event.data
+    """`updates` and `values` have interrupts under `__interrupt__`, `tasks` with a task's result, and `debug` wraps that. A user's
+    state or custom event may have a field `interrupts`, so the event's name decides."""
+    data, channel = event.data, event.name.removeprefix("protocol:").partition("|")[0]
     if not isinstance(data, dict):
         return False
-    payload = data.get("payload")
-    return (
-        isinstance(data.get("__interrupt__"), (list, tuple))
-        or _is_question(data.get("interrupts"))
-        or (isinstance(payload, dict) and _is_question(payload.get("interrupts")))
-    )
+    if channel in ("updates", "values", "input.requested"):
+        return isinstance(data.get("__interrupt__"), (list, tuple))
+    if channel in ("tasks", "lifecycle"):
+        return _is_question(data.get("interrupts"))
+    payload = data.get("payload") if channel == "debug" else None
+    return isinstance(payload, dict) and _is_question(payload.get("interrupts"))
 
 
 def _is_question(interrupts: Any) -> bool:

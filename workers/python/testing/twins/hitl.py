@@ -30,6 +30,27 @@ graph = (
 )
 
 
+class Outages(TypedDict):
+    interrupts: list[str]
+    seen: str
+
+
+def report(state: Outages) -> dict[str, Any]:
+    get_stream_writer()({"payload": {"interrupts": ["power"]}})
+    return {"interrupts": ["power"]}
+
+
+#: Its state has a key that is not about questions.
+outages = (
+    StateGraph(Outages)
+    .add_node(report)
+    .add_node("watch", lambda state: {"seen": "all"})
+    .add_edge(START, "report")
+    .add_edge("report", "watch")
+    .compile()
+)
+
+
 class Answers(TypedDict):
     out: Annotated[list[str], operator.add]
 
