@@ -37,7 +37,7 @@ async function acting(
   action: "suspend" | "remove if idle",
   role: "serving" | "retiring",
   answer: { status: number; body?: object } | undefined,
-  state = "running",
+  { state = "running", isPaused = false, silent = [] as string[] } = {},
 ) {
   await using db = await freshDatabase({ migrations })
   const done: string[] = []
@@ -58,11 +58,12 @@ async function acting(
     machine: { units },
     network: { sendToUnit },
     routing: { publish: async () => undefined },
-    edge: { status: async () => ({ units: {} }) },
+    edge: { status: async () => ({ units: {}, silent }) },
   })
   const { unit_id, deployment_id } = await addUnitRow(context)
   const by = role === "retiring" ? sql`now() + interval '1 hour'` : sql`null`
   await db.run(sql`update revisions set role = ${role}, retire_by = ${by}`)
+  if (isPaused) await db.run(sql`update deployments set desired_run_state = 'paused'`)
   await db.run(sql`insert into sleeps (deployment_id) values (${deployment_id})`)
 
   await executeOnUnit[action](context, (await allUnits(db)).find((it) => it.unit_id === unit_id) as UnitFacts)
@@ -76,9 +77,14 @@ test("a unit of a deployment that sleeps is stopped when it says that it is idle
   assert.deepEqual(await acting("suspend", "serving", idle), ["stop"])
   for (const answer of [undefined, { status: 503 }]) assert.deepEqual(await acting("suspend", "serving", answer), [])
   // It has ended meanwhile.
-  assert.deepEqual(await acting("suspend", "serving", undefined, "exited"), ["stop"])
+  assert.deepEqual(await acting("suspend", "serving", undefined, { state: "exited" }), ["stop"])
   // Of a former release, which does not support the question.
   assert.deepEqual(await acting("suspend", "serving", { status: 404 }), ["stop"])
+})
+
+test("the units of a paused deployment are stopped whatever they do, and whatever is open", async () => {
+  assert.deepEqual(await acting("suspend", "serving", undefined, { isPaused: true }), ["stop"])
+  assert.deepEqual(await acting("suspend", "serving", undefined, { isPaused: true, silent: ["an edge"] }), ["stop"])
 })
 
 test("a unit that retires and was idle goes on while it says nothing", async () => {

@@ -141,7 +141,9 @@ async function stop(context: PipelineContext, unit: UnitRow): Promise<void> {
 /** A deployment that is to sleep is woken instead when a unit is in use after all; the units of a paused one are stopped in any case. */
 async function suspend(context: PipelineContext, unit: UnitRow): Promise<void> {
   await hold(context, unit)
-  if (await isInUse(context, unit)) await wakeDeployment(context.db, unit.deployment_id)
+  const deployment = await deploymentById(context.db, unit.deployment_id)
+  if (deployment?.desired_run_state === "running" && (await isInUse(context, unit)))
+    await wakeDeployment(context.db, unit.deployment_id)
   // Asked last: another replica may have woken the deployment meanwhile.
   if (await isWanted(context.db, unit.unit_id)) return
   await stop(context, unit)
