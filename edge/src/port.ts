@@ -29,7 +29,7 @@ export interface EdgeState {
   /** Of several edges the highest. */
   readonly newestGeneration?: number
   /**
-   * Edges that do not answer, so that what is open on them is unknown: those that callers are sent to, and those that have a successor and
+   * Edges that do not answer, so that what is open on them is unknown: those that callers are sent to, and those that get none any more and
    * have never said what they still carry.
    */
   readonly silent?: readonly string[]

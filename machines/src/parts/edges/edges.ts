@@ -51,6 +51,8 @@ const usualPatienceMs = 5000
 const retryMs = 100
 // An edge without callers answers in milliseconds, or is gone.
 const shortMs = 500
+// One that has been silent for longer hangs, or its node is dead: nothing waits for what it carries.
+const unknownMs = 60_000
 
 /** An edge that exists. */
 interface FollowedEdge extends FoundEdge {
@@ -130,11 +132,15 @@ export function severalEdges(options: EdgesOptions): Edges {
 
   const status = async (): Promise<EdgeState> => {
     const answers = new Map<Address, EdgeStatus>()
+    const closed = new Set<Address>()
     const { all, silent } = await untilAll(
       ({ address }) => answers.has(address),
       async ({ address, feed }) => {
-        const answer = await feed.ask(edgeStatus).catch(undefinedIfUnavailable)
-        if (answer === undefined) return
+        const answer = await feed.ask(edgeStatus).catch((error: unknown) => {
+          undefinedIfUnavailable(error)
+          if (isRefused(error)) closed.add(address)
+        })
+        if (!answer) return
         answers.set(address, answer)
         feed.saw(answer.generation)
       },
@@ -145,6 +151,11 @@ export function severalEdges(options: EdgesOptions): Edges {
     })
     if (answered.length === 0) throw noEdge()
     for (const { address, report } of answered) reports.set(address, report)
+    // After our start, one that gets no callers any more may be slow to say for the first time what it still carries (M3).
+    const unknown = all.filter(
+      ({ address, isReady, feed }) =>
+        !isReady && !reports.has(address) && !closed.has(address) && feed.silentMs < unknownMs,
+    )
     const generations = (which: readonly { readonly report: EdgeStatus }[]) =>
       which.map(({ report }) => report.generation)
     const ready = answered.filter(({ isReady }) => isReady)
@@ -155,7 +166,7 @@ export function severalEdges(options: EdgesOptions): Edges {
         ...silent.map(({ feed }) => feed.lag.generation ?? 0),
       ),
       newestGeneration: Math.max(...generations(answered)),
-      silent: silent.map(({ address }) => address),
+      silent: [...silent, ...unknown].map(({ address }) => address),
       // One that is stopping may be slow to answer, and still carry what it has reported before.
       units: openTogether([...reports.values()].map(({ units }) => units)),
       deployments: sumsOf({
@@ -210,6 +221,10 @@ async function within<T>(ms: number, asked: Promise<T>): Promise<T | undefined> 
     over.abort()
   }
 }
+
+/** No process listens there, as while an edge starts: then nothing is open on it. */
+const isRefused = (error: unknown): boolean =>
+  error instanceof Error && (error.cause as NodeJS.ErrnoException | undefined)?.code === "ECONNREFUSED"
 
 function undefinedIfUnavailable(error: unknown): undefined {
   if (!(error instanceof Unavailable)) throw error

@@ -276,6 +276,41 @@ test("what is open and what was answered is counted over all edges, also over on
   assert.deepEqual((await edges.status()).deployments, {})
 })
 
+test("after a start it is unknown what an edge without callers carries, until that has said it or is gone (M3)", async () => {
+  await using setup = await setUp()
+  await setup.begin()
+  const { one, two } = setup
+  const open = new AbortController()
+  const stream = await fetch(`${one.url}/d/chat/stream`, { headers: withKey, signal: open.signal })
+  const gone: Address = `http://127.0.0.1:${await freePort()}`
+  const addresses = async () => [
+    { address: one.admin, isReady: false },
+    { address: two.admin, isReady: true },
+    { address: gone, isReady: false },
+  ]
+  one.signal("SIGSTOP")
+  const edges = setup.controlPlane(addresses)
+
+  const { silent, generation } = await edges.status()
+  one.signal("SIGCONT")
+  const said = await until(
+    async () => {
+      const status = await edges.status()
+      return status.silent?.length === 0 && status
+    },
+    { what: "the edge without callers has answered" },
+  )
+  one.signal("SIGSTOP")
+  const later = await edges.status()
+  one.signal("SIGCONT")
+  await edges.close()
+  open.abort()
+  await stream.text().catch(() => undefined)
+
+  assert.deepEqual([silent, generation], [[one.admin], 1])
+  for (const status of [said, later]) assert.deepEqual([status.units.u0?.streams, status.silent], [1, []])
+})
+
 test("a caller of any edge wakes a deployment over TCP, and waits for the table that comes to all", async (t) => {
   await using setup = await setUp()
   await setup.begin()
