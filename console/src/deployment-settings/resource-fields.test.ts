@@ -1,13 +1,27 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { problemOf, specOf, textsOf } from "./resource-fields.js"
+import { editsOf, problemOf, shownTexts, specOf, textsOf } from "./resource-fields.js"
 
-test("what the form does not show stays, and an empty field asks for the default", () => {
+test("only edited fields are changed, and an empty field asks for the default", () => {
   const present = { min_scale: 1, cpu: 2, db_cpu: 4 }
 
-  const spec = specOf(present, { ...textsOf(present), cpu: "", max_scale: "3" })
+  const spec = specOf(present, { cpu: "", max_scale: "3" })
 
-  assert.deepEqual(spec, { min_scale: 1, max_scale: 3, cpu: null, memory_mb: null, db_cpu: 4 })
+  assert.deepEqual(spec, { min_scale: 1, max_scale: 3, cpu: null, db_cpu: 4 })
+})
+
+test("a field that nobody edits shows what the deployment has by now, and keeps it when another one is saved", () => {
+  const edits = { cpu: "2" }
+  const changedByOthers = { min_scale: 2, cpu: 1 }
+
+  assert.deepEqual(shownTexts(changedByOthers, edits), { min_scale: "2", max_scale: "", cpu: "2", memory_mb: "" })
+  assert.deepEqual(specOf(changedByOthers, edits), { min_scale: 2, cpu: 2 })
+})
+
+test("an edit that the deployment has already is none", () => {
+  const present = { min_scale: 1, cpu: 2 }
+
+  assert.deepEqual(editsOf(textsOf(present), { cpu: "2", min_scale: "3", max_scale: "" }), { min_scale: "3" })
 })
 
 test("a wrong field is named in a sentence", () => {

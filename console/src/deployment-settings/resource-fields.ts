@@ -36,8 +36,21 @@ export function problemOf(texts: ResourceTexts): string | undefined {
     : undefined
 }
 
-/** Other fields of the resources stay as they are. */
-export function specOf(present: ResourceSpec | null, texts: ResourceTexts): ResourceSpec {
-  const given = resourceFields.map(({ name }) => [name, texts[name].trim() === "" ? null : Number(texts[name])])
+/** What a person typed, by field. */
+export type ResourceEdits = Partial<ResourceTexts>
+
+/** What the form shows: a field that nobody edits follows the deployment. */
+export const shownTexts = (present: ResourceSpec | null, edits: ResourceEdits): ResourceTexts => ({
+  ...textsOf(present),
+  ...edits,
+})
+
+/** The edits that differ from these texts. */
+export const editsOf = (texts: ResourceEdits, edits: ResourceEdits): ResourceEdits =>
+  Object.fromEntries(Object.entries(edits).filter(([name, text]) => text !== texts[name as ResourceName]))
+
+/** The resources with the edits. The API replaces them as a whole, so the other fields are sent as they are. */
+export function specOf(present: ResourceSpec | null, edits: ResourceEdits): ResourceSpec {
+  const given = Object.entries(edits).map(([name, text]) => [name, text.trim() === "" ? null : Number(text)])
   return { ...present, ...Object.fromEntries(given) }
 }

@@ -7,25 +7,35 @@ import { Problem } from "../frame/problem.js"
 import { Section } from "../frame/section.js"
 import type { Deployment } from "../platform/types.js"
 import { usePlatform } from "../platform/use-platform.js"
-import { problemOf, resourceFields, specOf, textsOf } from "./resource-fields.js"
+import {
+  editsOf,
+  problemOf,
+  type ResourceEdits,
+  resourceFields,
+  shownTexts,
+  specOf,
+  textsOf,
+} from "./resource-fields.js"
 import { useChange } from "./use-change.js"
 
 export function Resources({ deployment }: { deployment: Deployment }) {
   const { mayWrite } = usePlatform()
   const present = deployment.source_config.resource_spec
-  const [texts, setTexts] = useState(() => textsOf(present))
+  const [typed, setTyped] = useState<ResourceEdits>({})
+  const edits = editsOf(textsOf(present), typed)
+  const texts = shownTexts(present, edits)
   const { mutate, isPending, isSuccess, error } = useChange(deployment)
   const problem = problemOf(texts)
-  const isSame = JSON.stringify(texts) === JSON.stringify(textsOf(present))
+  const isSame = Object.keys(edits).length === 0
+  const save = () => {
+    if (problem !== undefined || isSame || !mayWrite) return
+    // What was sent is no edit any more; what was typed since is.
+    const onSuccess = () => setTyped((now) => editsOf(edits, now))
+    mutate({ source_config: { resource_spec: specOf(present, edits) } }, { onSuccess })
+  }
   return (
     <Section title="Resources" about="An empty field is the default. A change starts a new revision.">
-      <Form
-        className="card settings-form"
-        onSend={() => {
-          if (problem === undefined && !isSame && mayWrite)
-            mutate({ source_config: { resource_spec: specOf(present, texts) } })
-        }}
-      >
+      <Form className="card settings-form" onSend={save}>
         <div className="settings-fields">
           {resourceFields.map(({ name, label, help }) => (
             <Field
@@ -34,7 +44,7 @@ export function Resources({ deployment }: { deployment: Deployment }) {
               help={help}
               placeholder="default"
               value={texts[name]}
-              onChange={(text) => setTexts({ ...texts, [name]: text })}
+              onChange={(text) => setTyped({ ...edits, [name]: text })}
             />
           ))}
         </div>

@@ -14,8 +14,13 @@ export function Canary({ revision, deployment }: { revision: Revision; deploymen
   const { mayWrite } = usePlatform()
   const post = usePost(deployment.id)
   const present = revision.traffic?.weight ?? 0
-  const [weight, setWeight] = useState(present)
-  const setting = useMutation({ mutationFn: () => post(`revisions/${revision.id}/traffic`, { weight }) })
+  // Until the slider is moved it follows the canary, whose part others may change.
+  const [moved, setMoved] = useState<number>()
+  const weight = moved ?? present
+  const setting = useMutation({
+    mutationFn: () => post(`revisions/${revision.id}/traffic`, { weight }),
+    onSuccess: () => setMoved((now) => (now === weight ? undefined : now)),
+  })
   const disabledBecause = mayWrite ? undefined : onlyReads
   const runs = revision.traffic?.runs
   return (
@@ -24,7 +29,7 @@ export function Canary({ revision, deployment }: { revision: Revision; deploymen
         minValue={1}
         maxValue={99}
         value={weight}
-        onChange={setWeight}
+        onChange={setMoved}
         isDisabled={!mayWrite}
         className="canary-slider"
       >
