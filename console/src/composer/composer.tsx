@@ -8,6 +8,7 @@ import { Problem } from "../frame/problem.js"
 import { contentOf } from "../messages/attachments.js"
 import { AttachButton, AttachedFiles, useAttachments } from "./attached-files.js"
 import { humanMessage } from "./human-message.js"
+import { putBackText } from "./put-back-text.js"
 import { QuestionIsOpen, type Sending } from "./sending.js"
 
 interface Props {
@@ -48,7 +49,7 @@ export function Composer({ sending, chatKey, isRunning, blocked, from }: Props) 
     )
     sending.start({ [chatKey]: [message] }, { messages: [message], from }).catch((problem: unknown) => {
       setError(problem)
-      setText(text)
+      setText((typedSince) => putBackText(text, typedSince))
       putBack(files)
     })
   }
