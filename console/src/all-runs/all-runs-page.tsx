@@ -11,7 +11,7 @@ import { Page } from "../frame/page.js"
 import { Problem } from "../frame/problem.js"
 import { useSearchState } from "../frame/search.js"
 import { Exactly } from "../frame/time.js"
-import { paths } from "../platform/paths.js"
+import { pagePath, paths } from "../platform/paths.js"
 import { deploymentsQuery } from "../platform/queries.js"
 import type { Deployment } from "../platform/types.js"
 import { usePlatform } from "../platform/use-platform.js"
@@ -46,7 +46,7 @@ export function AllRunsPage() {
     <Page
       title="Runs"
       isWide
-      actions={<CurlButton requests={[{ method: "GET", url: paths.deployments, workspaceId }]} />}
+      actions={<CurlButton requests={[{ method: "GET", url: pagePath(paths.deployments), workspaceId }]} />}
     >
       <div className="page-rest">
         <FilterFields

@@ -7,7 +7,7 @@ import { CurlButton } from "../frame/curl-button.js"
 import { Empty, Loading } from "../frame/empty.js"
 import { Page } from "../frame/page.js"
 import { Problem } from "../frame/problem.js"
-import { paths } from "../platform/paths.js"
+import { pagePath, paths } from "../platform/paths.js"
 import { deploymentsQuery } from "../platform/queries.js"
 import type { Deployment } from "../platform/types.js"
 import { usePlatform } from "../platform/use-platform.js"
@@ -22,7 +22,7 @@ export function AllApprovalsPage() {
   return (
     <Page
       title="Approvals"
-      actions={<CurlButton requests={[{ method: "GET", url: paths.deployments, workspaceId }]} />}
+      actions={<CurlButton requests={[{ method: "GET", url: pagePath(paths.deployments), workspaceId }]} />}
     >
       {agents.length === 0 && (
         <Empty

@@ -22,12 +22,12 @@ export const repositoryRequest = ({ name, repoUrl, ref, configPath, integrationI
 })
 
 export const deployRepository = ({ call }: Pick<Platform, "call">, repository: Repository): Promise<Deployment> =>
-  call("/v2/deployments", { method: "POST", body: repositoryRequest(repository) })
+  call(paths.deployments, { method: "POST", body: repositoryRequest(repository) })
 
 /** Deploys the example that comes with the console: creates a deployment, uploads the files, and asks for a revision. */
 export async function deployExample({ call }: Pick<Platform, "call">): Promise<Deployment> {
   const { default: files } = await import("virtual:example-files")
-  const { id } = await call<Deployment>("/v2/deployments", {
+  const { id } = await call<Deployment>(paths.deployments, {
     method: "POST",
     body: {
       name: "chat",

@@ -8,7 +8,7 @@ import { Page } from "../frame/page.js"
 import { type RawSearch, textIn, useSearchState } from "../frame/search.js"
 import { Ago } from "../frame/time.js"
 import { requestsOf, runsNow } from "../platform/metrics.js"
-import { paths } from "../platform/paths.js"
+import { pagePath, paths } from "../platform/paths.js"
 import { deploymentsQuery, metricsQuery, newestRevisionsQuery } from "../platform/queries.js"
 import type { Deployment, MetricsPoint } from "../platform/types.js"
 import { usePlatform } from "../platform/use-platform.js"
@@ -28,7 +28,7 @@ export function DeploymentsPage() {
   const { data } = useSuspenseQuery(deploymentsQuery(platform))
   const shown = data.resources.filter((it) => it.name.includes(name.trim().toLowerCase()))
   const requests = [
-    { method: "GET", url: paths.deployments, workspaceId },
+    { method: "GET", url: pagePath(paths.deployments), workspaceId },
     ...shown.slice(0, 1).map(({ id }) => ({ method: "GET", url: paths.metrics(id), workspaceId })),
   ]
   return (

@@ -4,9 +4,17 @@ import { requestPath } from "../requests/request-path.js"
 /** How many items a page of a list has at most. */
 export const mostInPage = 100
 
+/** The address of a page of a list. */
+export const pagePath = (list: string, offset = 0): string =>
+  `${list}?limit=${mostInPage}${offset === 0 ? "" : `&offset=${offset}`}`
+
 export const paths = {
+  members: "/v2/members",
+  invitations: "/v2/invitations",
+  sessions: "/v2/console/sessions",
+  keys: "/v2/api-keys",
   integrations: "/v2/integrations/git",
-  deployments: `/v2/deployments?limit=${mostInPage}`,
+  deployments: "/v2/deployments",
   deployment: (id: string) => requestPath`/v2/deployments/${id}`,
   revisions: (id: string, limit = 50) => `${requestPath`/v2/deployments/${id}/revisions`}?limit=${limit}`,
   revision: (id: string, revisionId: string) => requestPath`/v2/deployments/${id}/revisions/${revisionId}`,

@@ -1,7 +1,8 @@
 /** What several pages read of the control plane, with one key each, so that they share what was read. */
 import { keepPreviousData, queryOptions } from "@tanstack/react-query"
 import { everyMs, refreshMs } from "../requests/query-client.js"
-import { mostInPage, paths } from "./paths.js"
+import { readToEnd } from "../requests/read-to-end.js"
+import { mostInPage, pagePath, paths } from "./paths.js"
 import type { Deployment, Integration, Member, Metrics, PageOf, Revision } from "./types.js"
 import type { Platform } from "./use-platform.js"
 
@@ -12,33 +13,35 @@ const seldomMs = 15_000
 /** Two requests for each line. */
 const lineMs = (lines: number): number => everyMs(2 * lines, seldomMs)
 
-/** All deployments, a page after the other. */
+/** A whole list of the control plane, a page after the other. */
+export async function readList<Item>(
+  { call }: Pick<Reader, "call">,
+  list: string,
+  idOf: (item: Item) => string,
+  signal: AbortSignal,
+): Promise<{ readonly resources: readonly Item[] }> {
+  const read = async (offset: number) => (await call<PageOf<Item>>(pagePath(list, offset), { signal })).resources
+  return { resources: await readToEnd({ pageSize: mostInPage, idOf, read }) }
+}
+
 export const deploymentsQuery = ({ call, workspaceId }: Reader) =>
   queryOptions({
     queryKey: ["deployments", workspaceId],
-    queryFn: async ({ signal }) => {
-      const resources: Deployment[] = []
-      for (let path = paths.deployments; ; ) {
-        const page = await call<PageOf<Deployment>>(path, { signal })
-        resources.push(...page.resources)
-        if (page.resources.length < mostInPage) return { resources }
-        path = `${paths.deployments}&offset=${page.offset}`
-      }
-    },
+    queryFn: ({ signal }) => readList<Deployment>({ call }, paths.deployments, ({ id }) => id, signal),
     refetchInterval: refreshMs,
   })
 
 export const membersQuery = ({ call, workspaceId }: Reader) =>
   queryOptions({
     queryKey: ["members", workspaceId],
-    queryFn: ({ signal }) => call<PageOf<Member>>("/v2/members?limit=100", { signal }),
+    queryFn: ({ signal }) => readList<Member>({ call }, paths.members, ({ person_id }) => person_id, signal),
     staleTime: seldomMs,
   })
 
 export const integrationsQuery = ({ call, workspaceId }: Reader) =>
   queryOptions({
     queryKey: ["integrations", workspaceId],
-    queryFn: ({ signal }) => call<PageOf<Integration>>(paths.integrations, { signal }),
+    queryFn: ({ signal }) => readList<Integration>({ call }, paths.integrations, ({ id }) => id, signal),
   })
 
 export const deploymentQuery = ({ call }: Reader, id: string) =>

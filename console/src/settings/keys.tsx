@@ -7,7 +7,8 @@ import { Badge } from "../frame/badge.js"
 import { AddDialog, Removal } from "../frame/dialog.js"
 import { Section } from "../frame/section.js"
 import { Ago } from "../frame/time.js"
-import type { PageOf } from "../platform/types.js"
+import { paths } from "../platform/paths.js"
+import { readList } from "../platform/queries.js"
 import { usePlatform } from "../platform/use-platform.js"
 import { refreshMs } from "../requests/query-client.js"
 import { actionsHead, Table } from "../tables/table.js"
@@ -27,7 +28,7 @@ interface ApiKey {
   readonly created_by_name: string | null
 }
 
-const path = "/v2/api-keys"
+const path = paths.keys
 
 export function Keys() {
   const { call, workspaceId } = usePlatform()
@@ -35,7 +36,7 @@ export function Keys() {
   const queryKey = ["api-keys", workspaceId]
   const { data } = useSuspenseQuery({
     queryKey,
-    queryFn: ({ signal }) => call<PageOf<ApiKey>>(`${path}?limit=100`, { signal }),
+    queryFn: ({ signal }) => readList<ApiKey>({ call }, path, ({ id }) => id, signal),
     refetchInterval: refreshMs,
   })
   const readAgain = () => queryClient.invalidateQueries({ queryKey })

@@ -7,8 +7,9 @@ import { Empty } from "../frame/empty.js"
 import { Problem } from "../frame/problem.js"
 import { Section } from "../frame/section.js"
 import { Ago } from "../frame/time.js"
-import { membersQuery } from "../platform/queries.js"
-import type { Member, PageOf } from "../platform/types.js"
+import { paths } from "../platform/paths.js"
+import { membersQuery, readList } from "../platform/queries.js"
+import type { Member } from "../platform/types.js"
 import { usePlatform } from "../platform/use-platform.js"
 import { refreshMs } from "../requests/query-client.js"
 import { requestPath } from "../requests/request-path.js"
@@ -31,7 +32,7 @@ export function People({ isAdmin }: { isAdmin: boolean }) {
   const { data } = useSuspenseQuery({ ...membersQuery(platform), refetchInterval: refreshMs })
   const invitations = useQuery({
     queryKey: ["invitations", platform.workspaceId],
-    queryFn: ({ signal }) => platform.call<PageOf<Invitation>>("/v2/invitations?limit=100", { signal }),
+    queryFn: ({ signal }) => readList<Invitation>(platform, paths.invitations, ({ id }) => id, signal),
     refetchInterval: refreshMs,
     enabled: isAdmin,
   })
@@ -157,7 +158,7 @@ function InviteForm({ onCreated }: { onCreated: () => Promise<void> }) {
   const [role, setRole] = useState("approve")
   const make = async () => {
     const body = { email: email.trim(), role }
-    return (await call<{ url: string }>("/v2/invitations", { method: "POST", body })).url
+    return (await call<{ url: string }>(paths.invitations, { method: "POST", body })).url
   }
   return (
     <ShownOnce

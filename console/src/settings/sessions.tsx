@@ -4,8 +4,9 @@ import { Removal } from "../frame/dialog.js"
 import { Empty } from "../frame/empty.js"
 import { Section } from "../frame/section.js"
 import { Ago } from "../frame/time.js"
+import { paths } from "../platform/paths.js"
+import { readList } from "../platform/queries.js"
 import type { Person } from "../platform/session.js"
-import type { PageOf } from "../platform/types.js"
 import { usePlatform } from "../platform/use-platform.js"
 import { useSignedOut } from "../platform/use-signed-out.js"
 import { refreshMs } from "../requests/query-client.js"
@@ -30,7 +31,7 @@ export function Sessions() {
   const queryKey = ["sessions", workspaceId]
   const { data } = useSuspenseQuery({
     queryKey,
-    queryFn: ({ signal }) => call<PageOf<ListedSession>>("/v2/console/sessions?limit=100", { signal }),
+    queryFn: ({ signal }) => readList<ListedSession>({ call }, paths.sessions, ({ id }) => id, signal),
     refetchInterval: refreshMs,
   })
   const end = async (id: string) => {

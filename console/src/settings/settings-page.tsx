@@ -2,7 +2,7 @@
 import { CurlButton } from "../frame/curl-button.js"
 import { Page } from "../frame/page.js"
 import { Section } from "../frame/section.js"
-import { paths } from "../platform/paths.js"
+import { pagePath, paths } from "../platform/paths.js"
 import { usePlatform } from "../platform/use-platform.js"
 import { AuditLog } from "./audit-log.js"
 import { Integrations } from "./integrations.js"
@@ -14,13 +14,13 @@ export function SettingsPage() {
   const { session, workspaceId } = usePlatform()
   const isAdmin = session.scopes.includes("admin")
   const forAll = [
-    { method: "GET", url: "/v2/members?limit=100", workspaceId },
-    { method: "GET", url: "/v2/console/sessions?limit=100", workspaceId },
-    { method: "GET", url: paths.integrations, workspaceId },
+    { method: "GET", url: pagePath(paths.members), workspaceId },
+    { method: "GET", url: pagePath(paths.sessions), workspaceId },
+    { method: "GET", url: pagePath(paths.integrations), workspaceId },
   ]
   const forAdmins = [
-    { method: "GET", url: "/v2/invitations?limit=100", workspaceId },
-    { method: "GET", url: "/v2/api-keys?limit=100", workspaceId },
+    { method: "GET", url: pagePath(paths.invitations), workspaceId },
+    { method: "GET", url: pagePath(paths.keys), workspaceId },
     { method: "GET", url: "/v2/audit-log?limit=50", workspaceId },
   ]
   return (
