@@ -38,7 +38,7 @@ export const cliCodes = {
     http: [],
     what: "The control plane exited before it was ready.",
     cause: "The message has the last lines of its log, often with an error of its own.",
-    next: "Follow the error in those lines; the complete log is `control-plane.log` in the data folder.",
+    next: "Follow the error in those lines; the complete log is `logs/control.log` in the data folder.",
   },
   home_not_writable: {
     http: [],
@@ -256,7 +256,7 @@ export const cliCodes = {
     http: [],
     what: "The project's Python packages could not be installed.",
     cause: "No Python from 3.10 on, requirements that exclude each other, or an index that is not reachable.",
-    next: "Run the command of the message in the project; `superstep doctor` says which Python it finds.",
+    next: "Run the command of the message in the project.",
   },
   server_failed: {
     http: [],

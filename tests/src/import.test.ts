@@ -52,13 +52,15 @@ async function historyOf(server: GraphServer, threadId: string) {
 
 /**
  * In front of a server.
- * @param pass  called with each request before the server gets it; `loses` decides whether the caller gets the server's reply
+ * @param pass  called with each request before the server gets it; `loses` decides whether the caller gets the server's reply, `refuses`
+ *              whether the server gets the request
  */
-async function proxyOf({ url }: GraphServer, pass: (asked: string) => Promise<{ readonly loses: boolean }>) {
+async function proxyOf({ url }: GraphServer, pass: (asked: string) => Promise<{ loses: boolean; refuses?: boolean }>) {
   const proxy = createServer(async (request, response) => {
     const body = await text(request)
     const { method = "GET" } = request
-    const { loses } = await pass(`${method} ${request.url} ${body}`)
+    const { loses, refuses } = await pass(`${method} ${request.url} ${body}`)
+    if (refuses) return void response.writeHead(418).end("{}")
     const key = request.headers["idempotency-key"]
     const headers = { "content-type": "application/json", ...(key && { "idempotency-key": String(key) }) }
     const reply = await fetch(`${url}${request.url}`, { method, headers, ...(body !== "" && { body }) })
@@ -195,6 +197,11 @@ test("an import is repeated, goes on after a kill, and changes nothing that live
   await t.test("a thread that went on there is imported again on request, one that went on here is not", async () => {
     await run(old, chat, "chat", human("two"))
     const refused = await importTo(now, old, "--only", "threads")
+    const before = await historyOf(now, chat)
+    using broken = await proxyOf(old, async (asked) => ({ loses: false, refuses: asked.includes(`/${chat}/history`) }))
+    const unread = await importTo(now, { ...old, url: broken.url }, "--only", "threads", "--replace")
+    assert.match(unread.stderr, new RegExp(`${chat}.*418`))
+    assert.deepEqual(await historyOf(now, chat), before)
     using losing = await losingProxy(now)
     const replaced = await importTo(losing, old, "--only", "threads", "--replace")
     assert.match(

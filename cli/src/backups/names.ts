@@ -8,8 +8,12 @@ export const backupName = (homeId: string, at: Date): string =>
 
 const time = /^\d{8}T\d{6}Z\.tar\.gz$/
 
-/** The backups of this installation beyond the newest ones. */
-export function superseded(names: readonly string[], homeId: string, keep: number): string[] {
-  const own = names.filter((name) => name.startsWith(prefix(homeId)) && time.test(name.slice(prefix(homeId).length)))
-  return own.sort().reverse().slice(keep)
+/** The backups of this installation beyond the newest ones. @param made  the one just made, however a clock has named others */
+export function superseded(names: readonly string[], homeId: string, keep: number, made: string): string[] {
+  const isOwn = (name: string) => name.startsWith(prefix(homeId)) && time.test(name.slice(prefix(homeId).length))
+  const others = names.filter((name) => name !== made && isOwn(name))
+  return others
+    .sort()
+    .reverse()
+    .slice(keep - 1)
 }

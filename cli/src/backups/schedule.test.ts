@@ -146,8 +146,9 @@ test("the oldest backups of this installation are removed, and no other file", a
   const others = [backupName("ffffffff-0000", past), "notes.txt", `${at(1)}.partial`]
 
   assert.match(at(3), /^superstep-[0-9a-f]{8}-20260103T020000Z\.tar\.gz$/)
-  assert.deepEqual(superseded([at(2), ...others, at(1), at(4), at(3)], homeId, 2), [at(2), at(1)])
-  assert.deepEqual(superseded([at(1)], homeId, 2), [])
+  assert.deepEqual(superseded([at(2), ...others, at(1), at(4), at(3)], homeId, 2, at(4)), [at(2), at(1)])
+  assert.deepEqual(superseded([at(1)], homeId, 2, at(1)), [])
+  assert.deepEqual(superseded([at(9), at(2)], homeId, 1, at(2)), [at(9)], "one that was made while the clock was ahead")
 })
 
 test("metrics tell the age of the last success, and /health warns of one that is long due", async () => {

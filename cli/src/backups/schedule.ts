@@ -113,11 +113,12 @@ async function backUpOnce(
 ): Promise<boolean> {
   const startedAt = performance.now()
   const homeId = await homeIdOf(foldersOf(home.folder))
-  const failure = await makeIn(plan.folder, backupName(homeId, new Date()), (file) => make(file, signal))
+  const name = backupName(homeId, new Date())
+  const failure = await makeIn(plan.folder, name, (file) => make(file, signal))
   if (typeof failure !== "string") {
     await recordBackup(db, { ...failure, nextDueAt: dueAfter(plan, new Date()) })
     home.log.info({ ...failure, duration_ms: Math.round(performance.now() - startedAt) }, "backup made")
-    await removeOld(home, plan, homeId)
+    await removeOld(home, plan, (names) => superseded(names, homeId, plan.keep, name))
     return true
   }
   if (signal.aborted) return true
@@ -146,9 +147,9 @@ async function makeIn(
 }
 
 /** Removes the oldest beyond the wanted number. A failure leaves them to the next backup. */
-async function removeOld(home: Home, { folder, keep }: BackupPlan, homeId: string): Promise<void> {
+async function removeOld(home: Home, { folder }: BackupPlan, old: (names: string[]) => string[]): Promise<void> {
   try {
-    for (const name of superseded(await readdir(folder), homeId, keep)) {
+    for (const name of old(await readdir(folder))) {
       await rm(join(folder, name), { force: true })
       home.log.info({ file: join(folder, name) }, "old backup removed")
     }

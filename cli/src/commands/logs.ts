@@ -5,7 +5,7 @@ import type { CliCommand } from "../command-line/command.js"
 import { parseCount } from "../command-line/options.js"
 import { formatLogLine } from "../output/log-lines.js"
 import type { Output } from "../output/output.js"
-import { type PlatformApi, PlatformAway, platformApi } from "../platform/api.js"
+import { isAway, type PlatformApi, platformApi } from "../platform/api.js"
 import { type ConnectionOptions, connect, connectionOptions } from "../platform/connection.js"
 import type { LogLine } from "../platform/deploy-report.js"
 import { type Deployment, findDeployment } from "../platform/deployments.js"
@@ -131,5 +131,5 @@ async function followLog(
   }
 }
 
-/** The connection was lost; an error reply does not count. */
-const isBroken = (error: unknown): boolean => error instanceof PlatformAway || error instanceof TypeError
+/** The connection was lost, or cannot be made yet. */
+const isBroken = (error: unknown): boolean => isAway(error) || error instanceof TypeError

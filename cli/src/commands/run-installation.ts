@@ -1,6 +1,7 @@
 /** The installation of one `superstep up`: starts it part by part, and ends it in one of three ways. */
 import { join } from "node:path"
 import { openDatabase } from "@superstep/toolkit/db/database"
+import { KnownError } from "@superstep/toolkit/errors/errors"
 import { isAlive } from "@superstep/toolkit/exec/process-identity"
 import { makeBackup } from "../backups/make.js"
 import { startScheduledBackups } from "../backups/schedule.js"
@@ -211,7 +212,11 @@ async function startParts(start: Start): Promise<void> {
   const warn = (words: string) => context.err.line(`  ${context.err.style("yellow", "!")} ${words}`)
   const { environment } = context.config
   await renewPrograms({ home, environment, db, url, apiKey: credentials.org_api_key, signal: stop.first, warn })
-  await deployExample(start, { ...credentials, url }, { agentsUrl, nearAgents })
+  await deployExample(start, { ...credentials, url }, { agentsUrl, nearAgents }).catch((error: unknown) => {
+    // The installation's own key may be revoked, or the control plane be restarted meanwhile: everything else runs.
+    if (!(error instanceof KnownError)) throw error
+    warn(`the example is not shown: ${error.message}`)
+  })
 }
 
 /** A stop ends a backup under way, whose leftovers are removed; the next start makes it again. */

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { execFileSync } from "node:child_process"
-import { existsSync, readFileSync, statSync } from "node:fs"
+import { randomUUID } from "node:crypto"
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { createServer } from "node:net"
 import { join } from "node:path"
 import { after, test } from "node:test"
@@ -94,12 +95,17 @@ test("the first start creates valid credentials that only the owner can read; su
   for (const identity of processes) assert.equal(identity && (await isAlive(identity)), false)
   assert.equal(existsSync(join(place.cwd, ".superstep/running.json")), false)
 
-  const second = await startUp(place)
+  // The example was deployed by a former start, and the key has been revoked since.
+  writeFileSync(join(place.cwd, ".superstep/example.json"), JSON.stringify({ deployment_id: randomUUID() }))
+  const revoked = { ...credentials, api_key: `${credentials.api_key}x` }
+  writeFileSync(join(place.cwd, ".superstep/credentials.json"), JSON.stringify(revoked))
+  const second = await startUp({ ...place, args: place.args.filter((arg) => arg !== "--no-example") })
+  await untilPrinted(second, "the example is not shown: ")
   const after = file<Credentials>(place.cwd, "credentials.json")
   second.signal("SIGTERM")
   const ended = await second.ended
 
-  assert.deepEqual(after, credentials)
+  assert.deepEqual(after, revoked)
   assert.equal(ended.code, 0)
 })
 

@@ -1,7 +1,8 @@
 /** Deploys the example once in the life of an installation. If it is deleted, it is not deployed again. */
-import { readFile, writeFile } from "node:fs/promises"
+import { readFile } from "node:fs/promises"
 import { join } from "node:path"
 import { pause } from "@superstep/toolkit/exec/pause"
+import { writeWhole } from "@superstep/toolkit/files/whole-file"
 import type { Home } from "../home/home.js"
 import type { Target } from "../output/try-it.js"
 import type { PlatformApi } from "../platform/api.js"
@@ -38,7 +39,7 @@ export async function ensureExample({
     body: exampleRequest(repoUrl),
     headers: { "idempotency-key": "first-start-example" },
   })
-  await writeFile(markerFile(home), `${JSON.stringify({ deployment_id: deployment.id })}\n`, { flush: true })
+  await writeWhole(markerFile(home), `${JSON.stringify({ deployment_id: deployment.id })}\n`)
   return { deployment, isNew: true }
 }
 

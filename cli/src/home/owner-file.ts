@@ -1,8 +1,8 @@
 /** The file that names a program: the owner of the data folder, or the one that is taking it over. */
-import { randomUUID } from "node:crypto"
-import { link, readFile, rename, rm, writeFile } from "node:fs/promises"
+import { readFile, rm } from "node:fs/promises"
 import { setTimeout as sleep } from "node:timers/promises"
 import { isAlive, type ProcessIdentity } from "@superstep/toolkit/exec/process-identity"
+import { createWhole, writeWhole } from "@superstep/toolkit/files/whole-file"
 
 export interface Program {
   /** The command, as typed: `superstep up`. */
@@ -26,26 +26,10 @@ export interface Place {
   readonly database: "embedded" | "DATABASE_URI"
 }
 
-/** Writes a draft and links it to the name, so that the file is complete from the start. @returns  false if it exists */
-export async function createEntry(file: string, entry: Program): Promise<boolean> {
-  const draft = `${file}.${randomUUID()}`
-  try {
-    await writeFile(draft, JSON.stringify(entry))
-    await link(draft, file)
-    return true
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error
-    return false
-  } finally {
-    await rm(draft, { force: true })
-  }
-}
+/** @returns  false if it exists */
+export const createEntry = (file: string, entry: Program): Promise<boolean> => createWhole(file, JSON.stringify(entry))
 
-export async function replaceEntry(file: string, entry: Program): Promise<void> {
-  const draft = `${file}.${randomUUID()}`
-  await writeFile(draft, JSON.stringify(entry))
-  await rename(draft, file)
-}
+export const replaceEntry = (file: string, entry: Program): Promise<void> => writeWhole(file, JSON.stringify(entry))
 
 export async function readEntry(file: string): Promise<Program | undefined> {
   try {

@@ -55,10 +55,10 @@ export async function importThread(context: ThreadImport, threadId: string): Pro
     if (differenceOf(head, readState(await to.send("GET", `${path}/state`))) === undefined) return { kind: "there" }
     const refusal = await whyNotReplaced(context, path)
     if (refusal !== undefined) return { kind: "differs", why: refusal }
-    await remove(to, path)
   }
   const metadata = thread.metadata ?? {}
   if (head.id === undefined) {
+    if (isThere) await remove(to, path)
     await create(to, { thread_id: threadId, metadata })
     return { kind: "imported", checkpoints: 0, notes: [] }
   }
@@ -66,7 +66,7 @@ export async function importThread(context: ThreadImport, threadId: string): Pro
   if (graphId === undefined)
     return { kind: "skipped", why: "the old server does not say by which graph its state was made" }
   const history = await readHistory(context, path, head)
-  return write(context, { threadId, metadata: { ...metadata, graph_id: graphId }, graphId, head, history })
+  return write(context, { threadId, isThere, metadata: { ...metadata, graph_id: graphId }, graphId, head, history })
 }
 
 async function whyNotReplaced({ to, replaces }: ThreadImport, path: string): Promise<string | undefined> {
@@ -153,6 +153,8 @@ function sharingItems(state: State, later: State): State {
 
 interface Wanted {
   readonly threadId: string
+  /** With another state, which is replaced. */
+  readonly isThere: boolean
   readonly metadata: Readonly<Record<string, unknown>>
   readonly graphId: string
   readonly head: State
@@ -180,6 +182,8 @@ async function write(context: ThreadImport, wanted: Wanted): Promise<Outcome> {
     // The second plan is often the first one again.
     const text = toJsonText(made?.supersteps)
     if (made === undefined || text === tried) continue
+    // Not before there is something to put in its place.
+    if (tried === undefined && wanted.isThere) await remove(to, `/threads/${threadId}`)
     tried = text
     const written = await tryReplay(context, wanted, made, goingNodes).catch((error: unknown) => {
       // The graph does not take such updates.

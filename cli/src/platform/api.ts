@@ -22,6 +22,10 @@ export class PlatformAway extends KnownError {
   readonly code = "platform_away"
 }
 
+/** Whether the platform is away for a while, as in a restart: it does not answer, or a proxy before it does, or it is not ready. */
+export const isAway = (error: unknown): boolean =>
+  error instanceof PlatformAway || (error instanceof PlatformRefused && [502, 503, 504].includes(error.status))
+
 export interface Sent {
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
@@ -67,7 +71,9 @@ export function platformApi({ url, apiKey, workspaceId }: Connection): PlatformA
         ...json,
         headers: { ...identity, "content-type": "application/json", ...headers },
       })
-      const text = await response.text()
+      const text = await response.text().catch((error: unknown) => {
+        throw new PlatformAway(`the answer of ${url} broke off (${reasonOf(error)}): run the command again`)
+      })
       return (text === "" ? undefined : JSON.parse(text)) as T
     },
     async *events(path, { lastEventId, signal }) {

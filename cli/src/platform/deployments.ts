@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises"
 import type { ErrorCode } from "@superstep/toolkit/errors/codes"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import type { FolderCommit } from "../project/commit.js"
-import { type PlatformApi, PlatformAway, PlatformRefused } from "./api.js"
+import { isAway, type PlatformApi, PlatformRefused } from "./api.js"
 
 export interface Deployment {
   readonly id: string
@@ -163,7 +163,7 @@ export async function followRevision(
       await onLook?.(revision)
       if (isFinal(revision.status)) return revision
     } catch (error) {
-      if (!(error instanceof PlatformAway) || performance.now() - answeredAt > awayMs) throw error
+      if (!isAway(error) || performance.now() - answeredAt > awayMs) throw error
     }
   }
   return undefined

@@ -9,12 +9,15 @@ interface Look {
   readonly health: string | null
 }
 
-/** Answers reads of a deployment with these looks, and then with the last one. */
-async function platformThatShows(...looks: readonly [Look, ...Look[]]) {
+/** Answers reads of a deployment with these looks, or as a platform that is restarted does, and then with the last one. */
+async function platformThatShows(...looks: readonly [Look, ...(Look | "not ready" | "cut")[]]) {
   let next = 0
   const server = await portServer((_, response) => {
     const look = looks[Math.min(next, looks.length - 1)]
     next += 1
+    if (look === "not ready") return void response.writeHead(503).end("{}")
+    if (look === "cut")
+      return void response.writeHead(200, { "content-length": "9" }).write("{", () => response.destroy())
     response.end(JSON.stringify({ id: "d1", name: "my-agent", ...look }))
   })
   return {
@@ -30,13 +33,15 @@ const during = { is_restarting: true, health: "healthy" }
 test("a restart has ended when every agent server was replaced and the deployment answers", async () => {
   using platform = await platformThatShows(
     during,
+    "not ready",
+    "cut",
     { is_restarting: false, health: "starting" },
     { is_restarting: false, health: "healthy" },
   )
 
   const { health } = await untilRestarted(platform.api, deployment)
 
-  assert.deepEqual([health, platform.looked()], ["healthy", 3])
+  assert.deepEqual([health, platform.looked()], ["healthy", 5])
 })
 
 test("a sleeping deployment is not waited for, since its next request starts it", async () => {

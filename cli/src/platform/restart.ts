@@ -1,7 +1,7 @@
 /** Follows a restart to its end. */
 import { setTimeout as sleep } from "node:timers/promises"
 import { KnownError } from "@superstep/toolkit/errors/errors"
-import { type PlatformApi, PlatformAway } from "./api.js"
+import { isAway, type PlatformApi } from "./api.js"
 import type { Deployment } from "./deployments.js"
 
 /** The deployment does not answer after its restart, or there was nothing to restart. */
@@ -48,7 +48,7 @@ async function readUnlessAway(api: PlatformApi, id: string, isLate: boolean): Pr
   try {
     return await api.send<Deployment>("GET", `/v2/deployments/${id}`)
   } catch (error) {
-    if (error instanceof PlatformAway && !isLate) return undefined
+    if (isAway(error) && !isLate) return undefined
     throw error
   }
 }

@@ -1,10 +1,11 @@
 /** The data folder: one process owns it, and it has an id of its own. */
 import { randomUUID } from "node:crypto"
-import { chmod, copyFile, mkdir, readFile, rm, writeFile } from "node:fs/promises"
+import { chmod, copyFile, mkdir, readFile, rm } from "node:fs/promises"
 import { join } from "node:path"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
 import { takeLock } from "@superstep/toolkit/files/process-lock"
+import { createWhole } from "@superstep/toolkit/files/whole-file"
 import type { Folders } from "./folders.js"
 
 export class HomeInUse extends KnownError {
@@ -49,10 +50,6 @@ export const homeIdOf = ({ home }: Pick<Folders, "home">): Promise<string> =>
   readOrMake(join(home, "id"), () => randomUUID())
 
 async function readOrMake(file: string, make: () => string): Promise<string> {
-  try {
-    await writeFile(file, make(), { mode: 0o600, flag: "wx" })
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error
-  }
+  await createWhole(file, make())
   return readFile(file, "utf8")
 }

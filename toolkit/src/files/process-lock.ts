@@ -18,7 +18,7 @@ const pollMs = 10
  */
 export async function takeLock(file: string): Promise<ProcessIdentity | undefined> {
   const own = `${file}.${randomUUID()}`
-  await writeFile(own, JSON.stringify(await identify(process.pid)), { mode: 0o600 })
+  await writeFile(own, JSON.stringify(await identify(process.pid)), { mode: 0o600, flush: true })
   try {
     for (;;) {
       if (await linked(own, file)) return undefined
