@@ -7,6 +7,7 @@ import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { NotFound } from "@superstep/toolkit/errors/errors"
 import { until } from "@superstep/toolkit/testing/until"
+import { putCheckpoint, putWrites } from "../checkpoints/queries.js"
 import { addRun, attemptOf, cancelRun, createRun, getRun, joinRun, waitForEnd } from "../testing/as-anyone.js"
 import { newThread } from "../testing/creations.js"
 import { endLeases, whileLeasesAreOver } from "../testing/end-leases.js"
@@ -234,17 +235,33 @@ test("a run that waited at the server of its only client is not logged (B1)", as
   assert.deepEqual(client.names, ["metadata", "end"])
 })
 
-test("a stateless run that is cancelled while it is pending is deleted completely", async () => {
-  await using server = await freshServer({ slots: 0 })
+for (const action of ["interrupt", "rollback"] as const) {
+  test(`a stateless run that is cancelled while it is pending is deleted completely (${action})`, async () => {
+    await using db = await serverDatabase()
+    const first = await startTestServer(db)
+    const attempted = await createRun(first, { threadId: undefined, body: body() })
+    const { claimId } = (await attemptOf(first, attempted.run_id)).order
+    const address = { threadId: attempted.thread_id, checkpointNs: "", checkpointId: "1" }
+    const fence = { runId: attempted.run_id, claimId }
+    const blobs = [{ channel: "messages", version: "1", type: "json", bytes: Buffer.from("[]") }]
+    const rest = { parentCheckpointId: null, checkpoint: "{}", metadata: JSON.stringify({ run_id: attempted.run_id }) }
+    await putCheckpoint(db, fence, { ...address, ...rest, blobs })
+    const write = { taskId: "t", taskPath: "", idx: 0, channel: "c", type: "json", bytes: Buffer.from("1") }
+    await putWrites(db, fence, address, [write])
+    await first[Symbol.asyncDispose]()
+    await using server = await startTestServer(db, { slots: 0 })
+    const fresh = await createRun(server, { threadId: undefined, body: body() })
 
-  for (const action of ["interrupt", "rollback"] as const) {
-    const run = await createRun(server, { threadId: undefined, body: body() })
-    await cancelRun(server, { threadId: run.thread_id, runId: run.run_id, action, wait: true })
-  }
+    for (const { run_id: runId, thread_id: threadId } of [attempted, fresh])
+      await cancelRun(server, { threadId, runId, action, wait: true })
 
-  const left = sql`select (select count(*) from threads) + (select count(*) from runs) as n`
-  assert.deepEqual(await server.db.row(left), { n: 0 })
-})
+    const left = await db.row(sql`
+      select (select count(*) from threads) as threads, (select count(*) from runs) as runs,
+        (select count(*) from checkpoints) as checkpoints, (select count(*) from checkpoint_writes) as writes,
+        (select count(*) from checkpoint_blobs) as blobs`)
+    assert.deepEqual(left, { threads: 0, runs: 0, checkpoints: 0, writes: 0, blobs: 0 })
+  })
+}
 
 test("a run with a requested stop is not attempted again when its worker dies first (R7)", async () => {
   await using server = await freshServer()

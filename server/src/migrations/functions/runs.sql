@@ -150,6 +150,8 @@ begin
     return;
   end if;
   if _run.delete_thread_on_completion then
+    -- A run that was attempted before has already written data.
+    perform delete_checkpoints(_thread_id);
     delete from threads t where t.thread_id = _thread_id;
   else
     perform settle_thread_as_before(_thread_id);
