@@ -3,6 +3,7 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query"
 import { useAgent } from "../agent/use-agent.js"
 import { jsonOf } from "../requests/api-error.js"
 import { requestPath } from "../requests/request-path.js"
+import { readAssistants } from "./read-assistants.js"
 
 /** The reply of `GET /assistants/{id}/graph?xray=true`, as far as it is read here. */
 export interface DrawnGraph {
@@ -21,7 +22,6 @@ export interface InputSchema {
   readonly required?: readonly string[] | undefined
 }
 
-const many = 200
 // A graph changes with a revision only, which reloads the page's data anyway.
 const unchangingMs = 60_000
 
@@ -29,7 +29,7 @@ export function useAssistants() {
   const { client, url } = useAgent()
   const { data, isPending, error } = useQuery({
     queryKey: ["assistants", url, "all"],
-    queryFn: () => client.assistants.search({ limit: many, sortBy: "name", sortOrder: "asc" }),
+    queryFn: ({ signal }) => readAssistants({ client }, signal),
     staleTime: unchangingMs,
   })
   return { assistants: data ?? [], isPending, error }

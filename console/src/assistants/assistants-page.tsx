@@ -10,7 +10,8 @@ import { textIn, useSearchState } from "../frame/search.js"
 import { requestPath } from "../requests/request-path.js"
 import { NewAssistant } from "./assistant-dialogs.js"
 import { AssistantPanel } from "./assistant-panel.js"
-import { assistantSearch, useAssistants, versionSearch } from "./use-assistants.js"
+import { assistantSearch, versionSearch } from "./read-assistants.js"
+import { useAssistants } from "./use-assistants.js"
 
 const numberIn = (raw: Readonly<Record<string, unknown>>, name: string): number | undefined => {
   const value = Number(textIn(raw, name) ?? Number.NaN)

@@ -4,20 +4,13 @@ import { useMutation, useQuery, useQueryClient, useSuspenseQuery } from "@tansta
 import { useAgent } from "../agent/use-agent.js"
 import { refreshMs } from "../requests/query-client.js"
 import type { JsonSchema } from "../schema-form/fields.js"
-
-export const assistantSearch = { limit: 1000, offset: 0, sort_by: "name", sort_order: "asc" } as const
-export const versionSearch = { limit: 100, offset: 0 } as const
+import { readAssistants, readVersions } from "./read-assistants.js"
 
 export function useAssistants(): readonly Assistant[] {
   const { client, url } = useAgent()
   const { data } = useSuspenseQuery({
     queryKey: ["assistants", url, "by name"],
-    queryFn: () =>
-      client.assistants.search({
-        limit: assistantSearch.limit,
-        sortBy: assistantSearch.sort_by,
-        sortOrder: assistantSearch.sort_order,
-      }),
+    queryFn: ({ signal }) => readAssistants({ client }, signal),
     refetchInterval: refreshMs,
   })
   return data
@@ -32,7 +25,7 @@ export function useVersions(assistantId: string): readonly AssistantVersion[] {
   const { client, url } = useAgent()
   const { data } = useSuspenseQuery({
     queryKey: ["assistant-versions", url, assistantId],
-    queryFn: () => client.assistants.getVersions(assistantId, { limit: versionSearch.limit }),
+    queryFn: ({ signal }) => readVersions({ client }, assistantId, signal),
     refetchInterval: refreshMs,
   })
   return data

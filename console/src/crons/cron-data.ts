@@ -4,6 +4,7 @@ import type { Agent } from "../agent/use-agent.js"
 import { useAgent } from "../agent/use-agent.js"
 import { jsonOf } from "../requests/api-error.js"
 import { refreshMs } from "../requests/query-client.js"
+import { readToEnd } from "../requests/read-to-end.js"
 import { requestPath } from "../requests/request-path.js"
 
 export interface CronInfo {
@@ -27,6 +28,7 @@ export interface CreatedRun {
   readonly thread_id: string
 }
 
+/** The first page, as a request. */
 export const cronSearch = { limit: 1000, sort_by: "next_run_date", sort_order: "asc" } as const
 
 const send = async <Reply>(agent: Agent, method: string, path: string, body?: unknown): Promise<Reply> =>
@@ -41,7 +43,12 @@ export function useCrons(): readonly CronInfo[] {
   const agent = useAgent()
   const { data } = useSuspenseQuery({
     queryKey: ["crons", agent.url],
-    queryFn: () => send<CronInfo[]>(agent, "POST", "/runs/crons/search", cronSearch),
+    queryFn: () =>
+      readToEnd<CronInfo>({
+        pageSize: cronSearch.limit,
+        idOf: ({ cron_id }) => cron_id,
+        read: (offset) => send<CronInfo[]>(agent, "POST", "/runs/crons/search", { ...cronSearch, offset }),
+      }),
     refetchInterval: refreshMs,
   })
   return data
