@@ -1,4 +1,5 @@
 /** fetch: resolves a ref or an archive to a hash of its content, stores the hash at once, then fetches the tree. */
+import { resolveWatched } from "../pushes/resolve-watched.js"
 import { recordCommit } from "../revisions/claims.js"
 import { logBuild } from "./build-log.js"
 import { fetchImage } from "./fetch-image.js"
@@ -12,7 +13,7 @@ export const runFetch: RunStage = async (input) => {
   if (revision.source === "external_docker") return fetchImage(input)
   const code = await locate(input)
   const pinned = revision.commit_sha ?? revision.source_revision_config.repo_commit_sha
-  const sha = pinned ?? (await code.resolve(signal))
+  const sha = pinned ?? (await resolveWatched(context.db, revision, () => code.resolve(signal)))
   await recordCommit(context.db, revision, { sha, treeHash: null, commit: null })
   context.crashPoint("fetch:after-resolve")
   const reused = await reuseArtifact(input, sha)

@@ -7,6 +7,7 @@ import { sql } from "@superstep/toolkit/db/sql"
 import { MemberFailures } from "@superstep/toolkit/log/member-failures"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { silent as log } from "@superstep/toolkit/testing/test-cluster"
+import type { RevisionRow } from "../revisions/queries.js"
 import type { GitSource } from "../sources/git.js"
 import { SourceFailed } from "../sources/port.js"
 import { type BareRepository, bareRepository } from "../sources/testing/bare-repository.js"
@@ -14,6 +15,7 @@ import { testGit } from "../sources/testing/git-source.js"
 import { exampleDeployment, shared, startApi } from "../testing/api.js"
 import { inTurns, pollDue } from "./poll.js"
 import { dueBranches } from "./queries.js"
+import { resolveWatched } from "./resolve-watched.js"
 import { signedPush } from "./testing/deliveries.js"
 
 const secret = "a secret for all repositories"
@@ -209,20 +211,71 @@ test("a poll whose host was asked before a webhook came leaves the branch to tha
   assert.deepEqual(row, { sha: newest, is_soon: true })
 })
 
+/** What a rollback to a commit stores, when it has ended. */
+const rolledBack = (id: string, sha: string) =>
+  api.db.run(sql`
+    insert into revisions (revision_id, deployment_id, seq, status, trigger, source, source_config,
+      source_revision_config, secrets_version, commit_sha)
+    select gen_random_uuid(), ${id}, 9, 'DEPLOYED', 'rollback', 'github', '{}', '{}', 0, ${sha}`)
+
 test("polling does not undo a rollback", async () => {
   const id = await deployment()
   const first = repository.git("rev-parse", "main")
   await resolved(id, first)
   const sha = repository.commit({ "a.txt": "2" })
   await look()
-  await api.db.run(sql`
-    insert into revisions (revision_id, deployment_id, seq, status, trigger, source, source_config,
-      source_revision_config, secrets_version, commit_sha)
-    select gen_random_uuid(), ${id}, 9, 'DEPLOYED', 'rollback', 'github', '{}', '{}', 0, ${first}`)
+  await rolledBack(id, first)
   await makeDue()
   await look()
 
   assert.deepEqual(await pushed(id), [sha])
+})
+
+/** What the fetch stage does for the latest revision. @param meanwhile  happens after the host was asked */
+async function fetched(id: string, meanwhile: () => Promise<unknown> = async () => undefined): Promise<string> {
+  const revision = await api.db.row<RevisionRow>(sql`
+    select * from revisions where deployment_id = ${id} order by seq desc limit 1`)
+  assert.ok(revision)
+  const sha = await resolveWatched(api.db, revision, async () => {
+    const found = repository.git("rev-parse", "main")
+    await meanwhile()
+    return found
+  })
+  await resolved(id, sha)
+  return sha
+}
+
+test("a rollback from a commit that no poll has seen stays until the next push", async () => {
+  const id = await deployment()
+  const first = repository.git("rev-parse", "main")
+  repository.commit({ "a.txt": "2" })
+  await fetched(id)
+  await rolledBack(id, first)
+  await look()
+  assert.deepEqual(await pushed(id), [])
+
+  const next = repository.commit({ "a.txt": "3" })
+  await makeDue()
+  await look()
+
+  assert.deepEqual(await pushed(id), [next])
+})
+
+test("a webhook that comes while a revision resolves its branch knows better", async () => {
+  const id = await deployment()
+  const first = await fetched(id)
+  const skipped = async () => {
+    const after = repository.commit({ "a.txt": "2" })
+    const fields = { after, message: "x [skip ci]", repoUrl: repository.url.slice(0, -4) }
+    const { path, headers, text } = signedPush("gitea", secret, fields)
+    assert.equal((await api.call("POST", path, { text, headers })).body.result, "ignored")
+  }
+  await fetched(id, skipped)
+  await rolledBack(id, first)
+  await makeDue()
+  await look()
+
+  assert.deepEqual(await pushed(id), [])
 })
 
 test("an unreachable repository is polled less often and does not delay others", async () => {

@@ -49,6 +49,12 @@ const untilDeployed = async (sha: string): Promise<string> => {
   return found.revision_id
 }
 
+test("the commit that a revision has found at its branch is remembered for polling", async () => {
+  const row = await platform.db.row(sql`select ref, sha from watched_branches where deployment_id = ${deploymentId}`)
+
+  assert.deepEqual(row, { ref: "refs/heads/main", sha: (await rows())[0]?.sha })
+})
+
 test("the commit of a push is deployed, even if the branch has moved on", async () => {
   const pushed = commit()
   commit()

@@ -137,6 +137,19 @@ export const rememberBranch = (
       set ref = excluded.ref, sha = excluded.sha, look_at = excluded.look_at, failures = 0,
         webhook_at = coalesce(excluded.webhook_at, watched_branches.webhook_at)`)
 
+/**
+ * Remembers the commit that a revision has found at its branch, unless another one was remembered since the host was asked.
+ * @param before  the commit that was known when the host was asked
+ */
+export const rememberResolved = (
+  db: Db,
+  it: { deploymentId: string; ref: string; sha: string; before: string | null },
+): Promise<number> =>
+  db.run(sql`
+    insert into watched_branches as w (deployment_id, ref, sha) values (${it.deploymentId}, ${it.ref}, ${it.sha})
+    on conflict (deployment_id) do update set ref = excluded.ref, sha = excluded.sha
+      where w.sha is not distinct from ${it.before}`)
+
 export interface LatestRevision {
   /** Null until its branch was resolved. */
   readonly sha: string | null
