@@ -4,7 +4,7 @@ import { useAgent } from "../agent/use-agent.js"
 import { CurlButton } from "../frame/curl-button.js"
 import { Page } from "../frame/page.js"
 import { Approvals } from "./approvals.js"
-import { interruptedSearch } from "./use-approvals.js"
+import { interruptedSearch } from "./read-interrupted.js"
 
 export function ApprovalsPage() {
   const agent = useAgent()

@@ -5,17 +5,8 @@ import { askInTurn } from "../agent/ask-in-turn.js"
 import { useAgent } from "../agent/use-agent.js"
 import { everyMs } from "../requests/query-client.js"
 import { sendAnswers } from "./answers.js"
+import { interruptedSearch, readInterrupted } from "./read-interrupted.js"
 import { type Answered, type InterruptedThread, waitingOf } from "./waiting.js"
-
-/** The search of threads that wait for a person: what this page shows, as a request. */
-export const interruptedSearch = {
-  status: "interrupted",
-  limit: 200,
-  sort_by: "updated_at",
-  // A new question comes last, so the list does not move under a pointer.
-  sort_order: "asc",
-  select: ["thread_id", "updated_at", "metadata", "interrupts"],
-} as const
 
 // People answer here one after the other, often several of them at a time.
 const quickMs = 3000
@@ -26,18 +17,13 @@ export function useApprovals(among: number | undefined) {
   const { data } = useSuspenseQuery({
     queryKey: ["approvals", url],
     queryFn: (query) => {
-      const ask = (signal: AbortSignal) =>
-        client.threads.search({
-          status: interruptedSearch.status,
-          limit: interruptedSearch.limit,
-          sortBy: interruptedSearch.sort_by,
-          sortOrder: interruptedSearch.sort_order,
-          select: [...interruptedSearch.select],
-          signal,
-        }) as unknown as Promise<InterruptedThread[]>
+      const ask = (signal: AbortSignal) => readInterrupted({ client }, signal)
       return among === undefined ? ask(query.signal) : askInTurn(ask, query.signal)
     },
-    refetchInterval: among === undefined ? quickMs : everyMs(among),
+    refetchInterval: ({ state }) => {
+      const requests = Math.max(1, Math.ceil((state.data?.length ?? 0) / interruptedSearch.limit))
+      return among === undefined ? everyMs(requests, quickMs) : everyMs(requests * among)
+    },
   })
   return useMemo(() => waitingOf(data), [data])
 }

@@ -1,0 +1,20 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import type { Agent } from "../agent/use-agent.js"
+import { readInterrupted } from "./read-interrupted.js"
+import { waitingOf } from "./waiting.js"
+
+test("a question is found behind many older threads that stopped at a breakpoint", async () => {
+  const stopped = Array.from({ length: 400 }, (_, n) => ({ thread_id: `t${n}`, interrupts: {} }))
+  const asking = { thread_id: "asking", interrupts: { task: [{ id: "i1", value: "Refund?" }] } }
+  const search = async ({ limit, offset }: { limit: number; offset: number }) =>
+    [...stopped, asking].slice(offset, offset + limit)
+  const agent = { client: { threads: { search } } } as unknown as Agent
+
+  const threads = await readInterrupted(agent, new AbortController().signal)
+
+  assert.deepEqual(
+    waitingOf(threads).map(({ threadId }) => threadId),
+    ["asking"],
+  )
+})
