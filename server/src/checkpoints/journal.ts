@@ -90,6 +90,18 @@ export class Journal implements Committer {
     for (const attempt of this.#attempts.values()) if (attempt.goesWithRun(threadId)) await attempt.settled()
   }
 
+  /** Reads what an end is composed from; waits for the database like a write (K4). */
+  async read<T>(read: (db: Db) => Promise<T>): Promise<T> {
+    for (let isFirst = true; ; isFirst = false) {
+      try {
+        return await read(this.#db)
+      } catch (error) {
+        if (!isPassing(error) || (this.#isClosed && !isFirst)) throw error
+        await pauseFor(this.#clock, retryDelayMs)
+      }
+    }
+  }
+
   /** A promise to wait for before requesting more writes; undefined while there is room (K7). */
   backlog(): Promise<void> | undefined {
     if (this.#waitingBytes <= maxWaitingBytes) return undefined

@@ -3,6 +3,7 @@ import type { Database } from "@superstep/toolkit/db/database"
 import { toJsonText } from "@superstep/toolkit/http/json"
 import type { Log } from "@superstep/toolkit/log/log"
 import type { Ending } from "../checkpoints/claim-batch.js"
+import type { Journal } from "../checkpoints/journal.js"
 import type { Result, RunEnding } from "../events/added-events.js"
 import type { NewEvent } from "../events/queries.js"
 import type { Streams } from "../events/streams.js"
@@ -36,13 +37,15 @@ interface ComposedEnding extends Ending, Pick<Written, "result" | "runEnding"> {
  * @returns undefined when the claim was lost
  */
 export async function writeEnd(
-  { db, streams, log }: { readonly db: Database; readonly streams: Streams; readonly log: Log },
+  parts: { readonly db: Database; readonly journal: Journal; readonly streams: Streams; readonly log: Log },
   { claim, journal, publisher }: Attempt,
   result: RunEnd,
 ): Promise<Written | undefined> {
+  const { db, streams, log } = parts
   const { runId, threadId, attempt, deletesThread } = claim
+  const isInputThere = () => parts.journal.read((read) => hasAppliedInput(read, threadId, runId))
   // Nobody else writes for this run while the claim holds.
-  const isKept = attempt > 1 && !journal.keepsInput && (await hasAppliedInput(db, threadId, runId))
+  const isKept = attempt > 1 && !journal.keepsInput && (await isInputThere())
   const rollback: RunEnding = { status: "rollback" }
   const compose = (failure: Error | undefined): ComposedEnding => {
     const kept = failure ? withoutState(result, failure) : result

@@ -7,7 +7,7 @@ import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { postgresProxy } from "@superstep/toolkit/testing/postgres-proxy"
 import { until } from "@superstep/toolkit/testing/until"
-import { createRun, waitForEnd } from "../testing/as-anyone.js"
+import { addRun, attemptOf, createRun, getRun, waitForEnd } from "../testing/as-anyone.js"
 import { endLeases, whileLeasesAreOver } from "../testing/end-leases.js"
 import { body } from "../testing/revisions.js"
 import { occupyPool, serverDatabase, startTestServer, type TestServer } from "../testing/test-server.js"
@@ -95,6 +95,25 @@ for (const how of ["reset", "silence"] as const) {
     assert.deepEqual(attemptsOf(server), [[1, 1]])
   })
 }
+
+test("the end of a second attempt waits for the database, and is not executed again", async () => {
+  await using db = await serverDatabase()
+  await using proxy = await postgresProxy(db.uri)
+  await using server = await serverBehind(db, proxy.uri, neverMs)
+  const { threadId, runId } = await addRun(server)
+  server.workers.running.get(runId)?.die()
+  const second = await attemptOf(server, runId, 2)
+
+  const lost = proxy.aim({ kind: "lose reply", at: /has_applied_input/ })
+  second.done()
+  await lost.hit
+  const isDecided = async () =>
+    server.workers.started.length > 2 || (await getRun(server, { threadId, runId })).status !== "running"
+  await until(isDecided, { what: "the run is over, or executes again" })
+
+  assert.deepEqual(attemptsOf(server), [[1, 2]])
+  assert.equal((await getRun(server, { threadId, runId })).status, "success")
+})
 
 test("runs go on when the host of the database vanishes without a word and another one takes its address", {
   timeout: 60_000,
