@@ -4,6 +4,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
+import { createLog } from "@superstep/toolkit/log/log"
 import { v7 as uuidv7 } from "uuid"
 import { anyone } from "../auth/caller.js"
 import { putCheckpoint } from "../checkpoints/queries.js"
@@ -13,7 +14,7 @@ import { body } from "../testing/revisions.js"
 import { serverDatabase, startTestServer } from "../testing/test-server.js"
 import { getTtl, updateThread } from "./operations.js"
 import { findThread, findTtl } from "./queries.js"
-import { defaultTtlOf, sweepThreads } from "./sweep.js"
+import { defaultTtlOf, threadSweep } from "./sweep.js"
 import { setDefaultTtl } from "./sweep-queries.js"
 
 const newThread = async (db: Database, strategy: "delete" | "keep_latest" = "delete") =>
@@ -24,6 +25,18 @@ const expire = (db: Database, ...threadIds: string[]) =>
     update thread_ttls set expires_at = expires_at - interval '10 minutes 1 second' where thread_id = any (${threadIds}::uuid[])`)
 
 const exists = async (db: Database, threadId: string) => (await findThread(db, threadId)) !== undefined
+
+/** Sweeps as a server does. @returns  what it logged */
+async function sweepThreads(db: Database, limit: number) {
+  let swept = { deleted: 0, pruned: 0 }
+  const write = (line: string) => {
+    const { deleted, pruned } = JSON.parse(line)
+    swept = { deleted, pruned }
+  }
+  const { step } = threadSweep(db, { sweep_limit: limit }, createLog({ process: "test", level: "info" }, { write }))
+  while (await step());
+  return swept
+}
 
 test("T4: a thread is deleted when it expires, not before, and not when its time to live was restarted", async () => {
   await using db = await serverDatabase()
@@ -72,6 +85,18 @@ test("T4: when several servers sweep at once, each thread is swept by one of the
   assert.deepEqual([limited.deleted, total], [2, 12])
   const left = sql`select (select count(*) from threads) + (select count(*) from thread_ttls) as n`
   assert.deepEqual(await db.row(left), { n: 0 })
+})
+
+test("T4: a server that stops during a sweep waits for one thread only", async () => {
+  await using db = await serverDatabase()
+  const threadIds = [await newThread(db), await newThread(db), await newThread(db)]
+  await expire(db, ...threadIds)
+  const { step } = threadSweep(db, {}, createLog({ process: "test", level: "silent" }))
+
+  const hasMore = await step()
+
+  assert.equal(hasMore, true)
+  assert.deepEqual(await db.row(sql`select count(*) as n from threads`), { n: 2 })
 })
 
 test("with keep_latest a thread keeps its newest checkpoint, and its time to live restarts", async () => {

@@ -22,34 +22,33 @@ export interface ThreadTtlConfig {
 const defaultIntervalMinutes = 5
 const defaultLimit = 1000
 
-/**
- * @param limit  how many threads to sweep at most
- * @returns      how many threads were deleted, and how many pruned
- */
-export async function sweepThreads(db: Db, limit: number): Promise<{ deleted: number; pruned: number }> {
-  const count = { deleted: 0, pruned: 0, partly: 0, skipped: 0 }
-  await forgetTtls(db)
-  for (let n = 0; n < limit; n++) {
-    const swept = await sweepThread(db)
-    if (!swept) break
-    count[swept.outcome] += 1
-  }
-  return { deleted: count.deleted, pruned: count.pruned }
-}
-
 /** The project's time to live for threads without their own; undefined: they never expire. */
 export const defaultTtlOf = ({ strategy = "delete", default_ttl: minutes }: ThreadTtlConfig = {}) =>
   minutes ? { strategy, minutes } : undefined
 
-export const threadSweep = (db: Db, ttl: ThreadTtlConfig = {}, log: Log): Sweep => ({
-  what: "threads whose time is over",
-  everyMs: (ttl.sweep_interval_minutes ?? defaultIntervalMinutes) * 60_000,
-  step: async () => {
-    const swept = await sweepThreads(db, ttl.sweep_limit ?? defaultLimit)
-    if (swept.deleted + swept.pruned > 0) log.info(swept, "expired threads were swept")
+/** Sweeps one thread in each step, so that a server that stops waits for one only. */
+export function threadSweep(db: Db, ttl: ThreadTtlConfig = {}, log: Log): Sweep {
+  let count = noThreads()
+  const end = () => {
+    const { deleted, pruned } = count
+    count = noThreads()
+    if (deleted + pruned > 0) log.info({ deleted, pruned }, "expired threads were swept")
     return false
-  },
-})
+  }
+  return {
+    what: "threads whose time is over",
+    everyMs: (ttl.sweep_interval_minutes ?? defaultIntervalMinutes) * 60_000,
+    step: async () => {
+      if (count.steps++ === 0) await forgetTtls(db)
+      const swept = await sweepThread(db)
+      if (!swept) return end()
+      count[swept.outcome]++
+      return count.steps < (ttl.sweep_limit ?? defaultLimit) || end()
+    },
+  }
+}
+
+const noThreads = () => ({ steps: 0, deleted: 0, pruned: 0, partly: 0, skipped: 0 })
 
 // Soon after a deletion, since it frees the disk; when nothing is left, a step takes one look at an empty table.
 const removalIntervalMs = 5_000
