@@ -85,7 +85,8 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
     version,
     hasContent: config.exportsContent && config.traces === "full",
   })
-  const parts = { ...assemble({ config, serverId, db, calls, leases, log, env, project, channel, tracing }), webhooks }
+  const assembled = assemble({ config, serverId, db, calls, leases, log, env, project, channel, tracing })
+  const parts = { ...assembled, webhooks, maxWaitingRuns: config.maxWaitingRuns }
   const { workers, gate, streams, journal, executor, loop, claimer, ui, sources, hints, peers, spans } = parts
 
   const readiness = new Readiness()
@@ -106,7 +107,6 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
     maxBodyBytes: config.maxBodyBytes,
     limits: config,
     keepAliveMs: config.keepAliveSeconds * 1000,
-    maxWaitingRuns: config.maxWaitingRuns,
     readiness,
     // The connection that already listens for messages of other servers.
     notifications: db,

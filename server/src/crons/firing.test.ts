@@ -85,6 +85,25 @@ test("a cron of a thread runs on it, one run after another", async () => {
   assert.deepEqual([first?.order.threadId, second?.order.threadId], [threadId, threadId])
 })
 
+test("a cron is skipped while as many runs wait on its thread as may (CR4)", async () => {
+  await using db = await serverDatabase()
+  await using http = await startHttp(db, { maxWaitingRuns: 1 })
+  const threadId = await newThread(http)
+  const cron = await created(http, hourly, `/threads/${threadId}/runs/crons`)
+
+  for (const expected of [1, 2]) {
+    await makeDue(db, cron.cron_id)
+    await until(async () => (await runsOf(db, cron.cron_id)).length === expected, { what: `run ${expected} is there` })
+  }
+  await makeDue(db, cron.cron_id)
+  await until(async () => new Date(String((await cronOf(http, cron.cron_id)).next_run_date)) > new Date(), {
+    what: "the cron is due later",
+  })
+
+  assert.equal((await runsOf(db, cron.cron_id)).length, 2)
+  for (const run of http.server.workers.running.values()) run.done()
+})
+
 test("several servers create one run per due time (CR1)", async () => {
   await using db = await serverDatabase()
   await using http = await startHttp(db)

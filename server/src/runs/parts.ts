@@ -23,8 +23,8 @@ export interface Runs {
   /** The order in which requests for runs arrived, by thread. */
   readonly turns: Turns
   readonly known: Known
-  /** How many runs may wait on one thread; 0 or absent: no limit. */
-  readonly maxWaitingRuns?: number
+  /** How many runs may wait on one thread; 0: no limit. */
+  readonly maxWaitingRuns: number
   /** Which URLs webhooks may have. */
   readonly webhooks: UrlRules
   /** Set when traces are recorded. A run's trace continues that of the request that created it. */

@@ -141,7 +141,7 @@ export async function planRun(runs: Runs, request: RunRequest, { isAgain }: { is
     caller: caller.user ? toJsonText(callerFields(caller.user)) : null,
     webhook: body.webhook ?? null,
     known: { assistant: assistant.stamp, ...thread.texts },
-    mostWaiting: runs.maxWaitingRuns ?? 0,
+    mostWaiting: runs.maxWaitingRuns,
   } as const
   const person = caller.seen?.person
   const kind = goesOn(body) ? "answer" : "run"

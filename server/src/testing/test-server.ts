@@ -145,7 +145,8 @@ export async function startTestServer(shared: Database, options: TestServerOptio
   await loop.start()
   const turns = new Turns({ maxWaitMs: turnMaxWaitMs })
   const known = new Known()
-  const crons = new CronLoop({ db, log, workers, streams, executor, claimer, peers, hints, webhooks, turns, known })
+  const shares = { db, log, workers, streams, executor, claimer, peers, hints, webhooks, turns, known, maxWaitingRuns }
+  const crons = new CronLoop(shares)
   await crons.start()
   const { callTimeoutMs: timeoutMs = 10_000 } = options
   const deliveries = createDeliveryLoop({ db, log, settings: webhooks, revisionId, timeoutMs })

@@ -120,6 +120,7 @@ export class SimulatedServer {
       executor: this.#executor,
       hints,
       turns,
+      maxWaitingRuns: 0,
       known: new Known(),
       webhooks: testWebhooks,
     }
