@@ -21,6 +21,7 @@ import { deploymentQuery, isFinal, revisionQuery, revisionsQuery } from "../plat
 import type { Revision } from "../platform/types.js"
 import { usePlatform } from "../platform/use-platform.js"
 import { explainedOf } from "../requests/explained.js"
+import { revisionBefore } from "../revisions/compare.js"
 import { RevisionActions } from "../revisions/revision-actions.js"
 import { RevisionFacts } from "../revisions/revision-facts.js"
 import { stepsOf } from "./stages.js"
@@ -38,7 +39,7 @@ export function BuildLogPage() {
   const { data: deployment } = useSuspenseQuery(deploymentQuery(platform, deploymentId))
   const { data: revision } = useSuspenseQuery(revisionQuery(platform, deploymentId, revisionId))
   const all = useQuery(revisionsQuery(platform, deploymentId)).data?.resources ?? []
-  const before = all[all.findIndex(({ id }) => id === revisionId) + 1]
+  const before = revisionBefore(all, revisionId)
   const [{ type, q }, change] = useSearchState(searchOf)
   const path = `${paths.revision(deploymentId, revisionId)}/logs`
   const log = useLog(platform, { path, query: `type=${type}`, tail })

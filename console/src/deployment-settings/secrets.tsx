@@ -15,6 +15,7 @@ import type { Deployment } from "../platform/types.js"
 import { usePlatform } from "../platform/use-platform.js"
 import { refreshMs } from "../requests/query-client.js"
 import { actionsHead, Table } from "../tables/table.js"
+import { sinceText } from "./secret-versions.js"
 
 interface SecretList {
   readonly resources: readonly { readonly name: string; readonly value: string }[]
@@ -73,7 +74,7 @@ export function Secrets({ deployment }: { deployment: Deployment }) {
             <td>
               <Value path={path} name={name} refusal={refusal} />
             </td>
-            <td className="soft">{sinceText(name, revisions?.resources ?? [])}</td>
+            <td className="soft">{revisions && sinceText(name, revisions)}</td>
             <td className="right">
               <Removal
                 title={`Remove ${name}?`}
@@ -101,16 +102,10 @@ export function Secrets({ deployment }: { deployment: Deployment }) {
             </li>
           ))}
         </ul>
+        {revisions?.mayHaveOlder && <p>Older revisions are not listed here.</p>}
       </details>
     </Section>
   )
-}
-
-/** The version of the oldest of the newest revisions in a row that have the name. */
-function sinceText(name: string, newestFirst: readonly { secrets_version: number; secret_names: readonly string[] }[]) {
-  const without = newestFirst.findIndex(({ secret_names }) => !secret_names.includes(name))
-  const oldest = (without < 0 ? newestFirst : newestFirst.slice(0, without)).at(-1)
-  return oldest ? `version ${oldest.secrets_version}` : "the next revision"
 }
 
 /** It is asked for one secret at a time, and each time is in the audit log. */

@@ -2,7 +2,7 @@
 import { keepPreviousData, queryOptions } from "@tanstack/react-query"
 import { everyMs, refreshMs } from "../requests/query-client.js"
 import { readToEnd } from "../requests/read-to-end.js"
-import { mostInPage, pagePath, paths } from "./paths.js"
+import { mostInPage, pagePath, paths, revisionsInPage } from "./paths.js"
 import type { Deployment, Integration, Member, Metrics, PageOf, Revision } from "./types.js"
 import type { Platform } from "./use-platform.js"
 
@@ -51,10 +51,24 @@ export const deploymentQuery = ({ call }: Reader, id: string) =>
     refetchInterval: refreshMs,
   })
 
-export const revisionsQuery = ({ call }: Reader, id: string) =>
+/**
+ * The revisions of a deployment, the newest first.
+ * @param pages  how many pages of them
+ */
+export const revisionsQuery = ({ call }: Reader, id: string, pages = 1) =>
   queryOptions({
-    queryKey: ["revisions", id],
-    queryFn: ({ signal }) => call<PageOf<Revision>>(paths.revisions(id), { signal }),
+    queryKey: ["revisions", id, pages],
+    queryFn: async ({ signal }) => {
+      const pageSize = revisionsInPage
+      const resources = await readToEnd<Revision>({
+        pageSize,
+        mostPages: pages,
+        idOf: (revision) => revision.id,
+        read: async (offset) =>
+          (await call<PageOf<Revision>>(paths.revisions(id, pageSize, offset), { signal })).resources,
+      })
+      return { resources, mayHaveOlder: resources.length >= pageSize * pages }
+    },
     refetchInterval: refreshMs,
   })
 

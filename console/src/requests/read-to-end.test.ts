@@ -30,3 +30,9 @@ test("an item that moves to a later page meanwhile is there once", async () => {
 
   assert.deepEqual(items, ["a", "b"])
 })
+
+test("only so many pages are read as are asked for", async () => {
+  const read = async (offset: number) => ["a", "b", "c", "d", "e"].slice(offset, offset + 2)
+
+  assert.deepEqual(await readToEnd({ pageSize: 2, idOf, read, mostPages: 2 }), ["a", "b", "c", "d"])
+})

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { differences, isNewUpload } from "./compare.js"
+import { differences, isNewUpload, revisionBefore } from "./compare.js"
 
 const revision = {
   commit: { sha: "0123456789abcdef", message: "add a tool", author: "Ada", branch: "main", is_dirty: false },
@@ -61,4 +61,12 @@ test("the same commit with and without changes is not the same code", () => {
 
 test("the same archive, uploaded again, is no difference", () => {
   assert.deepEqual(differences(one, { ...one, upload: { ...upload, uploaded_at: "2026-01-02T00:00:00.000Z" } }), [])
+})
+
+test("the revision before one that was not read is not known", () => {
+  const newestFirst = [{ id: "r3" }, { id: "r2" }]
+
+  assert.deepEqual(revisionBefore(newestFirst, "r3"), { id: "r2" })
+  assert.equal(revisionBefore(newestFirst, "r2"), undefined)
+  assert.equal(revisionBefore(newestFirst, "r1"), undefined)
 })

@@ -8,6 +8,12 @@ export interface Difference {
   readonly after: string
 }
 
+/** @returns  the one before it; undefined if either is not among these, the newest first */
+export function revisionBefore<One extends { readonly id: string }>(all: readonly One[], id: string): One | undefined {
+  const position = all.findIndex((one) => one.id === id)
+  return position < 0 ? undefined : all[position + 1]
+}
+
 type Compared = Pick<
   Revision,
   "commit" | "upload" | "source" | "source_revision_config" | "resource_spec" | "secrets_version" | "secret_names"

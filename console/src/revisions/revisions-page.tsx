@@ -2,6 +2,8 @@
 
 import { useSuspenseQuery } from "@tanstack/react-query"
 import { useParams } from "@tanstack/react-router"
+import { useState, useTransition } from "react"
+import { Button } from "../frame/button.js"
 import { CurlButton } from "../frame/curl-button.js"
 import { Empty } from "../frame/empty.js"
 import { ArrowLeftRight } from "../frame/icons.js"
@@ -22,8 +24,10 @@ export function RevisionsPage() {
   const { deploymentId = "" } = useParams({ strict: false })
   const platform = usePlatform()
   const { workspaceId } = platform
+  const [pages, setPages] = useState(1)
+  const [isReadingOlder, startReading] = useTransition()
   const { data: deployment } = useSuspenseQuery(deploymentQuery(platform, deploymentId))
-  const { data } = useSuspenseQuery(revisionsQuery(platform, deploymentId))
+  const { data } = useSuspenseQuery(revisionsQuery(platform, deploymentId, pages))
   const [{ compare }, change] = useSearchState(searchOf)
   const revisions = data.resources
   const choose = (id: string, isChosen: boolean) => {
@@ -78,6 +82,13 @@ export function RevisionsPage() {
             />
           ))}
         </ol>
+        {data.mayHaveOlder && (
+          <p className="timeline-more">
+            <Button isPending={isReadingOlder} onPress={() => startReading(() => setPages(pages + 1))}>
+              Show older revisions
+            </Button>
+          </p>
+        )}
       </section>
     </Page>
   )

@@ -48,6 +48,9 @@ export function RuntimeLogPage() {
         onChange={({ target }) => change({ revision: target.value || undefined })}
       >
         <option value="">All revisions</option>
+        {search.revision && !revisions?.resources.some(({ id }) => id === search.revision) && (
+          <option value={search.revision}>{shortId(search.revision)}</option>
+        )}
         {revisions?.resources.map((revision) => (
           <option key={revision.id} value={revision.id}>
             {shortId(revision.id)} {titleOf(revision)?.slice(0, 40)}
