@@ -27,10 +27,12 @@ export interface QueuePage {
 }
 
 export const pageSize = 100
+// All of them are one request, and the server sends 1000 runs at most.
+export const mostPages = 10
 const refreshMs = 2000
 
 export const pathOf = (status: "pending" | "running", pages = 1): string =>
-  `/queue?status=${status}&limit=${Math.min(1000, pageSize * pages)}`
+  `/queue?status=${status}&limit=${pageSize * Math.min(mostPages, pages)}`
 
 export function useQueue(status: "pending" | "running", pages: number): QueuePage {
   const agent = useAgent()

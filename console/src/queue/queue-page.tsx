@@ -13,14 +13,23 @@ import { Problem } from "../frame/problem.js"
 import { Exactly } from "../frame/time.js"
 import { durationText, exactly } from "../frame/time-text.js"
 import { actionsHead, BareTable } from "../tables/table.js"
-import { pageSize, pathOf, type QueuedRun, useQueue } from "./queue-data.js"
+import { mostPages, pageSize, pathOf, type QueuedRun, useQueue } from "./queue-data.js"
 
 export function QueuePage() {
   const agent = useAgent()
   const [pages, setPages] = useState(1)
   const waiting = useQueue("pending", pages)
-  const running = useQueue("running", 1)
-  const requests = [pathOf("pending", pages), pathOf("running")].map((path) => agentRequest(agent, "GET", path))
+  const running = useQueue("running", pages)
+  const requests = [pathOf("pending", pages), pathOf("running", pages)].map((path) => agentRequest(agent, "GET", path))
+  const more = (
+    <p className="queue-more">
+      {pages < mostPages ? (
+        <Button onPress={() => setPages(pages + 1)}>Show {pageSize} more</Button>
+      ) : (
+        <span className="soft">No more than {pageSize * mostPages} are listed.</span>
+      )}
+    </p>
+  )
   return (
     <Page title="Queue" actions={<CurlButton requests={requests} />}>
       {waiting.total === 0 && running.total === 0 && (
@@ -29,12 +38,9 @@ export function QueuePage() {
         </Empty>
       )}
       {waiting.total > 0 && <Runs title={`${waiting.total} waiting`} runs={waiting.runs} />}
-      {waiting.total > waiting.runs.length && (
-        <p className="queue-more">
-          <Button onPress={() => setPages(pages + 1)}>Show {pageSize} more</Button>
-        </p>
-      )}
+      {waiting.total > waiting.runs.length && more}
       {running.total > 0 && <Runs title={`${running.total} executing`} runs={running.runs} />}
+      {running.total > running.runs.length && more}
     </Page>
   )
 }

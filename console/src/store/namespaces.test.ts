@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { foundItems, itemId, namespaceRows, type StoreItem } from "./namespaces.js"
+import { cutText, foundItems, itemId, itemLimit, namespaceRows, type StoreItem } from "./namespaces.js"
 
 test("namespaces are a tree with their parents, sorted part by part", () => {
   const rows = namespaceRows([["users", "u2"], ["users", "u1", "facts"], ["a.b"], ["a"], ["users-old"]])
@@ -28,4 +28,14 @@ test("a store without an index is searched by text, one with an index by its own
   assert.equal(foundItems(plain, "").length, 3)
   assert.equal(foundItems(ranked, "paris").length, 2)
   assert.notEqual(itemId({ namespace: ["a"], key: "b" }), itemId({ namespace: [], key: '["a","b"]' }))
+})
+
+test("a list says what was not read, unless the items were ranked by meaning", () => {
+  const full = Array.from({ length: itemLimit }, (_, n) => item(`i${n}`, {}))
+  const ranked = full.map((one) => ({ ...one, score: 0.5 }))
+
+  assert.equal(cutText(full.slice(1), ""), undefined)
+  assert.match(cutText(full, "") ?? "", /^The 500 items that changed last/)
+  assert.match(cutText(full, "paris") ?? "", /^Only the 500 items that changed last were searched/)
+  assert.equal(cutText(ranked, "paris"), undefined)
 })

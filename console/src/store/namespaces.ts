@@ -40,13 +40,26 @@ export interface StoreItem {
 export const itemId = ({ namespace, key }: Pick<StoreItem, "namespace" | "key">): string =>
   JSON.stringify([...namespace, key])
 
+/** How many items are read at a time: a store may have millions. */
+export const itemLimit = 500
+
+/** @returns  a sentence about the items that were not read; a ranking by meaning needs none */
+export function cutText(items: readonly StoreItem[], query: string): string | undefined {
+  if (items.length < itemLimit || isRanked(items)) return undefined
+  const others = "A narrower namespace, or the API, lists the others."
+  return query === ""
+    ? `The ${itemLimit} items that changed last. ${others}`
+    : `Only the ${itemLimit} items that changed last were searched. ${others}`
+}
+
+const isRanked = (items: readonly StoreItem[]): boolean => items.some(({ score }) => typeof score === "number")
+
 /**
  * The items of a search. A store with an index has ranked them by meaning; any other one ignores the query, so those that contain
  * the text are chosen here.
  */
 export function foundItems(items: readonly StoreItem[], query: string): readonly StoreItem[] {
-  const isRanked = items.some(({ score }) => typeof score === "number")
-  if (query === "" || isRanked) return items
+  if (query === "" || isRanked(items)) return items
   const text = query.toLowerCase()
   return items.filter(({ key, value }) => `${key} ${JSON.stringify(value)}`.toLowerCase().includes(text))
 }

@@ -3,10 +3,9 @@ import { useMutation, useQueryClient, useSuspenseQuery } from "@tanstack/react-q
 import { useAgent } from "../agent/use-agent.js"
 import { jsonOf } from "../requests/api-error.js"
 import { refreshMs } from "../requests/query-client.js"
-import type { StoreItem } from "./namespaces.js"
+import { itemLimit, type StoreItem } from "./namespaces.js"
 
 export const namespaceSearch = { limit: 1000, offset: 0 } as const
-const itemLimit = 500
 
 export const itemSearch = (namespace: readonly string[], query: string) => ({
   namespace_prefix: namespace,

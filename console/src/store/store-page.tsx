@@ -10,7 +10,7 @@ import { textIn, useSearchState } from "../frame/search.js"
 import { Ago } from "../frame/time.js"
 import { NewItem } from "./item-dialog.js"
 import { ItemPanel } from "./item-panel.js"
-import { foundItems, itemId, namespaceRows } from "./namespaces.js"
+import { cutText, foundItems, itemId, namespaceRows } from "./namespaces.js"
 import { itemSearch, namespaceSearch, useItems, useNamespaces } from "./store-data.js"
 
 const searchOf = (raw: Readonly<Record<string, unknown>>) => ({
@@ -89,6 +89,9 @@ function Namespaces({ namespaces, chosen }: { namespaces: readonly (readonly str
           </Link>
         </li>
       ))}
+      {namespaces.length >= namespaceSearch.limit && (
+        <li className="store-cut note">Only the first {namespaceSearch.limit} are listed.</li>
+      )}
     </ul>
   )
 }
@@ -97,9 +100,11 @@ function Items({ search, onChange }: { search: Search; onChange: (change: { item
   const { namespace, item: chosenId } = search
   // The list of the former query stays while the next one is read.
   const query = useDeferredValue(search.query)
-  const items = foundItems(useItems(namespace, query), query)
+  const read = useItems(namespace, query)
+  const items = foundItems(read, query)
+  const cut = cutText(read, query)
   const chosen = items.find((item) => itemId(item) === chosenId) ?? items[0]
-  if (!chosen) return <p className="store-none">Nothing here matches.</p>
+  if (!chosen) return <p className="store-none">Nothing here matches. {cut}</p>
   return (
     <div className="store-split beside">
       <ul className="store-list" aria-label="Items">
@@ -119,6 +124,7 @@ function Items({ search, onChange }: { search: Search; onChange: (change: { item
             </button>
           </li>
         ))}
+        {cut && <li className="store-cut note">{cut}</li>}
       </ul>
       <ItemPanel key={itemId(chosen)} item={chosen} onDeleted={() => onChange({ item: undefined })} />
     </div>
