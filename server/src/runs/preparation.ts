@@ -31,7 +31,7 @@ export interface RunRequest {
   readonly threadId: string | undefined
   readonly body: NewRunBody
   /** What depends on the thread, which is undefined when there is none yet. */
-  readonly forThread?: ((thread: ThreadRow | undefined) => ForThread) | undefined
+  readonly forThread?: ((thread: ThreadRow | undefined) => ForThread | Promise<ForThread>) | undefined
   /** Where the client's request has a value of the body; by default in `body`. */
   readonly pathOf?: PathOf | undefined
   /** Headers that the project passes on to the graph. */
@@ -98,7 +98,7 @@ export async function planRun(runs: Runs, request: RunRequest, { isAgain }: { is
     isStateless ? noThread : readThread(runs, threadId, request.forThread !== undefined),
     requireUnused(db, request.body.run_id),
   ])
-  const { fields, requires } = request.forThread?.(thread.row) ?? {}
+  const { fields, requires } = (await request.forThread?.(thread.row)) ?? {}
   const given = { ...request.body, ...fields }
   const wanted = withCommand(given, (request.pathOf ?? inBody)("input"))
   const { body: asked, filter } = await authorized({ caller, body: wanted }, ids, assistant)

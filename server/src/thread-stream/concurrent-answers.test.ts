@@ -56,6 +56,30 @@ test("an answer, or a message, is refused when another client answers, or the th
   assert.equal(http.server.workers.started.length, 2)
 })
 
+for (const [method, params] of [
+  ["input.respond", { interrupt_id: first, response: 1 }],
+  ["run.start", { assistant_id: "agent", input: { x: 1 } }],
+] as const) {
+  test(`a question can be answered while a run waits that is not due yet (${method})`, async () => {
+    await using http = await freshHttp({ graphs: ["agent"] })
+    const threadId = await interrupted(http)
+    const delayed = { assistant_id: "agent", input: {}, after_seconds: 1000 }
+    assert.equal((await http.send("POST", `/threads/${threadId}/runs`, delayed)).status, 200)
+
+    const reply = await sendCommand(http, threadId, method, params)
+    assert.equal(reply.type, "success", reply.message)
+    const run = await until(() => http.server.workers.started[1], { what: "the answer executes" })
+    const message = { role: "user", content: "and a tea" }
+    const later = await sendCommand(http, threadId, "input.respond", { interrupt_id: first, response: 2 })
+    const injected = await sendCommand(http, threadId, "input.inject", { message })
+
+    const answer = method === "run.start" ? params.input : { [first]: 1 }
+    assert.deepEqual(commandOf(run), { resume: answer })
+    assert.equal(later.error, "no_such_interrupt")
+    assert.equal(injected.type, "success")
+  })
+}
+
 test("an input that would answer a question is an input again when another client answers first", async () => {
   await using http = await freshHttp()
   const threadId = await interrupted(http)

@@ -1,6 +1,6 @@
 /** The command `input.inject`: a message that nobody asked for, also while a run executes. */
 import type { RunRoutes } from "../runs/creating-routes.js"
-import type { ThreadRow } from "../threads/thread.js"
+import type { Requirement } from "../runs/preparation.js"
 import { CommandFailed, type Executed, parseParams } from "./command.js"
 import { type CommandRequest, create, openInterrupts, threadWithAssistant } from "./run-commands.js"
 import { inputInject } from "./schema.js"
@@ -17,8 +17,8 @@ export async function inject(runs: RunRoutes, request: CommandRequest): Promise<
   if (namespace && namespace.length > 0)
     throw new CommandFailed("no_such_namespace", "input.inject works for the root graph only: send an empty namespace.")
   const { assistant_id } = await threadWithAssistant(runs, request)
-  const requires = (thread: ThreadRow) => {
-    if (openInterrupts(thread).length > 0)
+  const requires: Requirement = async (thread, tx) => {
+    if ((await openInterrupts(tx, thread)).length > 0)
       throw new CommandFailed("invalid_argument", "The thread waits for an answer: use input.respond.")
   }
   const { role, ...fields } = message

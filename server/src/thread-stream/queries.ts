@@ -56,6 +56,18 @@ export const findAskingRun = async (
   return row?.run_id
 }
 
+/** Whether a run of a thread executes, or could: a delayed one does not count before its time. */
+export const hasDueRun = async (db: Db, threadId: string): Promise<boolean> => {
+  const row = await db.row<{ is: boolean }>(sql`
+    select (
+      select r.seq from runs r
+      where r.thread_id = ${threadId} and r.status in ('pending', 'running')
+        and (r.status = 'running' or r.not_before <= superstep_clock())
+      order by r.seq limit 1
+    ) is not null as "is"`)
+  return row?.is === true
+}
+
 /** The data of a run's lifecycle events in the order of the log, as JSON texts. @param runId  null: the run that started last */
 export const findLifecycle = (db: Db, threadId: string, runId: string | null): Promise<{ data: string }[]> =>
   db.rows(sql`
