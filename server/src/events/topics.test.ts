@@ -103,6 +103,29 @@ test("a client that reads the last old events while an attempt starts here misse
   assert.deepEqual(ids(client), [0, 1, 2, 3, firstSeq(2)])
 })
 
+test("a client whose log is deleted while it reads the last page gets the end of its run, and its topic is closed", async () => {
+  const { topics, append, begin, source } = startTopics()
+  const client = new Listening()
+  append(0)
+  begin()
+  const [asked, delivered] = [gate(), gate()]
+  source.page = async () => {
+    asked.open()
+    await delivered.opened
+    return { events: [], isLast: true }
+  }
+  const replayed = topics.replay(runId, client, { place: -1, last: LastEvents.unknown() })
+  await asked.opened
+
+  topics.get(runId)?.publish({ runId, seq: 1, place: 1, event: "end", data: Buffer.from("{}") })
+  topics.end(runId)
+  delivered.open()
+  const isLive = await replayed
+
+  assert.deepEqual(fieldsOf(client.events, "event"), ["end"])
+  assert.deepEqual([isLive, topics.size], [false, 0])
+})
+
 test("a client that was behind when its run got a log reads each event once, also those published at that moment (S1)", async () => {
   const { topics, publish, setLogged } = startTopics()
   const client = new SlowListening()

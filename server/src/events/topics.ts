@@ -155,11 +155,15 @@ export class Topics {
   }
 
   #settle(id: string, subscriber: Subscriber, outcome: Outcome): boolean {
+    const entry = this.#topics.get(id)
+    const isThere = entry?.topic.has(subscriber) === true
     if (outcome === "over") {
       this.unsubscribe(id, subscriber)
       subscriber.end()
     }
-    return outcome === "live"
+    // The topic itself ends a subscriber that was reading at the topic's end and has not found that in the log.
+    else if (entry?.topic.isEmpty) this.#close(id, entry)
+    return outcome === "live" && isThere
   }
 
   #open(id: string): Entry {
