@@ -92,7 +92,7 @@ test("a backup into a missing folder, or while another one runs, is an error and
 test("leftovers of a killed backup are removed by the next start or backup, but not while one runs", async () => {
   const home = await openHome(join(temporaryFolder(), "home"))
   const folder = temporaryFolder()
-  const [staging, draft] = [join(home.folder, "postgres-backup"), join(folder, "first.tar.gz.partial")]
+  const [staging, draft] = [join(home.folder, "backing-up.files"), join(folder, "first.tar.gz.partial")]
   const lock = join(home.folder, "backing-up.json")
   const leave = () => {
     mkdirSync(staging)

@@ -1,21 +1,26 @@
 /**
  * A data folder as one file: its databases, the artifacts of its deployments, and the keys of its secrets. The databases are
- * copied while they are in use; files are copied after them, so that everything a row refers to is included.
+ * copied while they are in use; files are linked after them, so that everything a row refers to is included, and packed from those links:
+ * an artifact may be removed in the meantime.
  */
 import { existsSync, realpathSync, type Stats, symlinkSync } from "node:fs"
 import { chmod, mkdir, open, readdir, readFile, rename, rm, writeFile } from "node:fs/promises"
 import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
+import { removeTree } from "@superstep/toolkit/files/remove-tree"
 import { copyCluster, placeCluster } from "@superstep/toolkit/postgres/base-backup"
 import { create, extract, list, type ReadEntry } from "tar"
 import type { Home } from "./home.js"
+import { linkArtifacts, linkTree } from "./link-tree.js"
 import { AlreadyRunning, isOwned, takeOwnership } from "./owner.js"
 
 // What `up` does not create again. Units, sockets and logs belong to the machine that created them. `uploads` is there until the
 // first start after a release before 0.2, and then empty.
 const kept = ["artifacts", "uploads", "git", "id", "master.key", "master.key.next", "credentials.json", "example.json"]
-const stagingName = "postgres-backup"
+// The folders of a backup under way, by the names that they have in it.
+const stagingName = "backing-up.files"
+const clusterName = "postgres-backup"
 const manifestName = "backup.json"
 const format = 1
 
@@ -47,17 +52,18 @@ export async function backUp({
   await using _turn = await takeTurn(home)
   await removeLeftovers(home)
   const staging = join(home.folder, stagingName)
+  const cluster = join(staging, clusterName)
   const draft = `${file}.partial`
   await writeFile(draftNote(home), draft)
   try {
-    await step("copying the databases", () => copyCluster({ folder: home.postgres, superuserUri, to: staging }))
+    await mkdir(staging, { mode: 0o700 })
+    await step("copying the databases", () => copyCluster({ folder: home.postgres, superuserUri, to: cluster }))
     const manifest = { format, made_at: new Date().toISOString() }
-    await writeFile(join(staging, manifestName), JSON.stringify(manifest), { mode: 0o600 })
-    const there = kept.filter((name) => existsSync(join(home.folder, name)))
-    const names = [stagingName, ...there]
-    await step("packing them with the code of all deployments", () =>
-      packFolders({ folder: home.folder, names, file: draft }),
-    )
+    await writeFile(join(cluster, manifestName), JSON.stringify(manifest), { mode: 0o600 })
+    await step("packing them with the code of all deployments", async () => {
+      await linkKept(home.folder, staging)
+      await packFolders({ folder: staging, names: await readdir(staging), file: draft })
+    })
     await chmod(draft, 0o600)
     await step("reading the backup back", () => verify(draft))
     await flush(draft)
@@ -75,7 +81,7 @@ const needed = [manifestName, "password", "data/PG_VERSION", "data/backup_label"
  */
 export async function verify(file: string): Promise<void> {
   const missingFiles = new Set(needed)
-  const below = `${stagingName}/`
+  const below = `${clusterName}/`
   try {
     const onReadEntry = ({ path }: { path: string }) => {
       if (path.startsWith(below)) missingFiles.delete(path.slice(below.length))
@@ -105,7 +111,9 @@ const turnFile = ({ folder }: Home): string => join(folder, "backing-up.json")
 const draftNote = ({ folder }: Home): string => join(folder, "backing-up.draft")
 
 async function removeLeftovers(home: Home): Promise<void> {
-  await rm(join(home.folder, stagingName), { recursive: true, force: true })
+  await removeTree(join(home.folder, stagingName))
+  // Of a release that copied the databases beside the other folders.
+  await removeTree(join(home.folder, clusterName))
   const draft = await readFile(draftNote(home), "utf8").catch(undefinedIfMissing)
   if (draft === undefined) return
   if (draft.endsWith(".partial")) await rm(draft, { force: true })
@@ -125,6 +133,13 @@ export async function removeKilledBackup(home: Home): Promise<void> {
 
 function undefinedIfMissing(error: NodeJS.ErrnoException): undefined {
   if (error.code !== "ENOENT") throw error
+}
+
+async function linkKept(folder: string, staging: string): Promise<void> {
+  for (const name of kept.filter((it) => existsSync(join(folder, it)))) {
+    const linked = name === "artifacts" ? linkArtifacts : linkTree
+    await linked(join(folder, name), join(staging, name))
+  }
 }
 
 /**
@@ -161,9 +176,9 @@ export async function restore({ home, file }: { home: Home; file: string }): Pro
   await mkdir(draft, { recursive: true, mode: 0o755 })
   try {
     unpack({ file, to: draft, wants: () => true })
-    await checkManifest(join(draft, stagingName, manifestName), file)
-    await placeCluster(join(draft, stagingName), join(draft, basename(home.postgres)))
-    await rm(join(draft, stagingName), { recursive: true })
+    await checkManifest(join(draft, clusterName, manifestName), file)
+    await placeCluster(join(draft, clusterName), join(draft, basename(home.postgres)))
+    await rm(join(draft, clusterName), { recursive: true })
     await rm(folder, { recursive: true, force: true })
     await rename(draft, folder)
   } catch (cause) {
@@ -211,10 +226,10 @@ export function unpack({ file, to, wants }: { file: string; to: string; wants: (
  * @throws NoBackup  the file is no backup, or cannot be read
  */
 export async function unpackCluster(file: string, to: string): Promise<void> {
-  const below = [`${stagingName}/`, "master.key", "uploads/"]
+  const below = [`${clusterName}/`, "master.key", "uploads/"]
   unpack({ file, to, wants: (path) => below.some((start) => path.startsWith(start)) })
-  await checkManifest(join(to, stagingName, manifestName), file)
-  await placeCluster(join(to, stagingName), join(to, "postgres"))
+  await checkManifest(join(to, clusterName, manifestName), file)
+  await placeCluster(join(to, clusterName), join(to, "postgres"))
 }
 
 async function checkManifest(path: string, file: string): Promise<void> {
