@@ -1,17 +1,19 @@
 /** Deleting an assistant, with or without the threads on which it ran. */
-import type { Database, Db } from "@superstep/toolkit/db/database"
+import type { Database } from "@superstep/toolkit/db/database"
 import { NotFound } from "@superstep/toolkit/errors/errors"
 import { requireApproval } from "../acts/act.js"
 import { recordDeletions } from "../acts/deletions.js"
 import type { Caller } from "../auth/caller.js"
-import type { MetadataFilter } from "../auth/metadata-filter.js"
 import type { Streams } from "../events/streams.js"
 import type { Peers } from "../servers/peers.js"
-import { type DeletedThread, deleteThreads, lockThreadsOf } from "../threads/deletion-queries.js"
+import { deleteThreads, lockThreadsOf } from "../threads/deletion-queries.js"
 import { endDeleted } from "../threads/operations.js"
 import type { Workers } from "../workers/port.js"
 import { assistantIdOf } from "./assistant.js"
 import { deleteAssistant as deleteInDatabase, lockAssistant } from "./queries.js"
+
+// Few enough for a short transaction, whose threads and assistant others wait for.
+const portion = 100
 
 export interface AssistantDeletion {
   readonly db: Database
@@ -23,7 +25,8 @@ export interface AssistantDeletion {
 /**
  * Deletes an assistant and its versions. Its runs stay, and those in flight go on: a run has copied everything that it needs
  * from its assistant. With `deleteThreads` the threads are deleted too, with their runs and checkpoints, and running runs are
- * stopped. A graph's own assistant is created again when the server restarts.
+ * stopped. They go in portions, and the assistant last, so that a repeated request finishes one that has failed. A graph's own assistant is
+ * created again when the server restarts.
  * @returns the assistant's id
  * @throws NotFound  no such assistant, or the caller may not see it
  * @throws Forbidden  with `deleteThreads`, and the person may not approve
@@ -39,24 +42,21 @@ export async function deleteAssistant(
   const { value, filter } = await caller.authorize("assistants:delete", asked)
   // Threads may have another owner than the assistant, so they have their own access rules.
   const threads = options.deleteThreads ? await caller.authorize("threads:delete", asked) : undefined
-  const deleted = await db.transaction(async (tx) => {
-    const assistant = await lockAssistant(tx, value.assistant_id, filter)
-    if (!assistant) throw new NotFound("Assistant not found")
-    await deleteInDatabase(tx, value.assistant_id)
-    const gone = threads ? await deleteThreadsOf(tx, value.assistant_id, threads.filter) : []
-    await recordDeletions(tx, caller, [
-      { type: "assistant", id: assistant.assistant_id, name: assistant.name, threads: gone.length },
-    ])
-    return gone
-  })
-  for (const thread of deleted) await endDeleted({ streams, peers }, thread)
+  for (let isOver = false; !isOver; ) {
+    const deleted = await db.transaction(async (tx) => {
+      const assistant = await lockAssistant(tx, value.assistant_id, filter)
+      if (!assistant) throw new NotFound("Assistant not found")
+      const locked = threads && (await lockThreadsOf(tx, value.assistant_id, { filter: threads.filter, most: portion }))
+      const gone = locked ? await deleteThreads(tx, locked.threadIds) : []
+      isOver = locked?.isAll !== false
+      if (isOver) await deleteInDatabase(tx, value.assistant_id)
+      // With each portion: what that deletes is gone, also when no other follows.
+      await recordDeletions(tx, caller, [
+        { type: "assistant", id: assistant.assistant_id, name: assistant.name, threads: gone.length },
+      ])
+      return gone
+    })
+    for (const thread of deleted) await endDeleted({ streams, peers }, thread)
+  }
   return value.assistant_id
-}
-
-async function deleteThreadsOf(
-  tx: Db,
-  assistantId: string,
-  filter: MetadataFilter | undefined,
-): Promise<DeletedThread[]> {
-  return deleteThreads(tx, await lockThreadsOf(tx, assistantId, filter))
 }

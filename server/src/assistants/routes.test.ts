@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import { test } from "node:test"
+import { sql } from "@superstep/toolkit/db/sql"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { freshHttp, type TestHttp, type TestHttpOptions } from "../testing/test-http.js"
 import { insertSystemAssistants } from "./queries.js"
@@ -225,6 +226,36 @@ test("on request, an assistant's threads are deleted with it and their runs are 
     [other, 200],
   ] as const)
     assert.equal((await http.send("GET", `/threads/${id}`)).status, status)
+})
+
+test("an assistant's threads are deleted in portions, and a repeated request goes on where one has failed", async () => {
+  await using http = await start()
+  const { db } = http.server
+  const { assistant_id: id } = await create(http, {})
+  const add = (count: number) =>
+    db.run(sql`insert into threads (thread_id, metadata) select gen_random_uuid(), ${JSON.stringify({ assistant_id: id })}
+      from generate_series(1, ${count})`)
+  await add(250)
+  await http.send("POST", "/runs", { assistant_id: id, input: {} })
+  await db.run(sql`create sequence deletions`)
+  await db.run(sql`
+    create function end_later() returns trigger language plpgsql as $$
+    begin
+      if nextval('deletions') = 150 then raise 'the database ends'; end if;
+      return old;
+    end $$`)
+  await db.run(sql`create trigger fail before delete on threads for each row execute function end_later()`)
+  const left = async () => (await db.row<{ n: number }>(sql`select count(*) as n from threads`))?.n
+
+  const failed = await http.send("DELETE", `/assistants/${id}?delete_threads=true`)
+  const leftThen = [await left(), (await http.send("GET", `/assistants/${id}`)).status]
+  const repeated = await http.send("DELETE", `/assistants/${id}?delete_threads=true`)
+
+  assert.deepEqual([failed.status, ...leftThen], [500, 151, 200])
+  assert.deepEqual([repeated.status, await left()], [200, 0])
+  assert.equal((await http.send("GET", `/assistants/${id}`)).status, 404)
+  // A stateless run is stopped, too.
+  assert.equal(http.server.workers.started[0]?.isCancelled, true)
 })
 
 const bad: readonly (readonly [string, string, unknown, number, RegExp])[] = [

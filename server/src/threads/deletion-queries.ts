@@ -7,20 +7,30 @@ import { matchesFilter } from "../auth/queries.js"
 import type { StoppingRun } from "../servers/server.js"
 
 /**
- * Locks the threads on which an assistant ran last, or that name it in their metadata, until the transaction ends. The locks
- * are taken in the order of ids, as everywhere (functions/runs.sql).
+ * Locks threads on which an assistant ran last, or that name it in their metadata, until the transaction ends. The locks are taken in the
+ * order of ids, as everywhere (functions/runs.sql).
+ * @param most  how many at most
+ * @returns     `isAll`: there are no others
  */
 export async function lockThreadsOf(
   tx: Db,
   assistantId: string,
-  filter: MetadataFilter | undefined,
-): Promise<string[]> {
+  { filter, most }: { readonly filter: MetadataFilter | undefined; readonly most: number },
+): Promise<{ readonly threadIds: readonly string[]; readonly isAll: boolean }> {
   const wanted = toJsonText({ assistant_id: assistantId })
-  const rows = await tx.rows<{ thread_id: string }>(sql`
-    select thread_id from threads
-    where searchable_metadata @> ${wanted}::jsonb and ${matchesFilter(sql`searchable_metadata`, filter)}
+  const isWanted = sql`searchable_metadata @> ${wanted}::jsonb and ${matchesFilter(sql`searchable_metadata`, filter)}`
+  // The index on metadata does not have the threads of stateless runs; those in flight are found by their runs.
+  const found = await tx.rows<{ thread_id: string }>(sql`
+    (select thread_id from threads where not is_ephemeral and ${isWanted} limit ${most})
+    union all
+    (select thread_id from threads
+      where is_ephemeral and ${isWanted} and thread_id = any (array(
+        select r.thread_id from runs r where r.status in ('pending', 'running') and r.assistant_id = ${assistantId})))
+    limit ${most}`)
+  const locked = await tx.rows<{ thread_id: string }>(sql`
+    select thread_id from threads where thread_id = any (${found.map(({ thread_id }) => thread_id)}::uuid[]) and ${isWanted}
     order by thread_id for update`)
-  return rows.map(({ thread_id }) => thread_id)
+  return { threadIds: locked.map(({ thread_id }) => thread_id), isAll: found.length < most }
 }
 
 /** A thread that was deleted. */
