@@ -140,6 +140,7 @@ export async function startAgentServer({ config, version, log, env }: AgentServe
   await deliveries?.start()
   const sweeps = [
     eventSweep(db, {
+      serverId,
       ttlSeconds: config.resumableTtlSeconds,
       readHere: () => [
         ...streams.runs.readFromLog(),

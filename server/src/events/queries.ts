@@ -2,6 +2,7 @@
 import type { Db } from "@superstep/toolkit/db/database"
 import { type Sql, sql } from "@superstep/toolkit/db/sql"
 import { must } from "@superstep/toolkit/errors/must"
+import { isAlive } from "../servers/queries.js"
 import { eventsPerAttempt, lastSeq } from "./event.js"
 
 export interface NewEvent {
@@ -198,7 +199,7 @@ export const findBehind = async (
 export interface OldEvents {
   /** The logs of runs that ended longer ago are deleted. */
   readonly ttlSeconds: number
-  /** Runs and threads whose logs are being read. */
+  /** Runs and threads whose logs are being read here, also those that this server has not recorded yet (`noteLogsRead`). */
   readonly keep?: readonly string[]
   /** How many events to delete at most. */
   readonly limit: number
@@ -212,11 +213,13 @@ export interface OldEvents {
 export const deleteOldEvents = (db: Db, { ttlSeconds, keep = [], limit }: OldEvents): Promise<number> =>
   db.run(sql`
     with turn as materialized (select pg_try_advisory_xact_lock(hashtext('superstep: sweep run_events')) as is_ours),
-    left_alone as (delete from watched_threads where until < now())
+    left_alone as (delete from watched_threads where until < now()),
+    read as materialized (
+      select unnest(${keep}::uuid[]) as id union all select unnest(reads_logs) from servers where ${isAlive()})
     delete from run_events where (select is_ours from turn) and ctid = any (array(
       select e.ctid from run_events e
-      where e.created_at < now() - make_interval(secs => ${ttlSeconds}) and e.run_id <> all (${keep}::uuid[])
-        and (e.thread_id is null or e.thread_id <> all (${keep}::uuid[]))
+      where e.created_at < now() - make_interval(secs => ${ttlSeconds}) and e.run_id <> all (array(select id from read))
+        and (e.thread_id is null or e.thread_id <> all (array(select id from read)))
         -- A value, so that each run is found by its key: as a condition Postgres would join all runs.
         and coalesce((select r.status not in ('pending', 'running') and r.updated_at <= now() - make_interval(secs => ${ttlSeconds})
           from runs r where r.run_id = e.run_id), true)

@@ -1,6 +1,7 @@
 /** Deletes the logs of runs that are over. */
 import type { Db } from "@superstep/toolkit/db/database"
 import type { Sweep } from "@superstep/toolkit/db/sweeps"
+import { noteLogsRead } from "../servers/queries.js"
 import { deleteOldEvents } from "./queries.js"
 
 // Often enough to keep the table small, seldom enough to cost nothing.
@@ -8,15 +9,24 @@ const everyMs = 30_000
 // A statement that deletes this many is short, and so are its locks.
 const atATime = 5000
 
+// Each server records what it reads once in that time, and one record may fail: so long a log is kept for readers that began in time.
+const unrecordedMs = 2 * everyMs
+
 export interface EventSweep {
-  /** How long the log of a run is kept after its end. */
+  readonly serverId: string
+  /** How long after a run's end a client can begin to read its log. */
   readonly ttlSeconds: number
-  /** Runs and threads whose logs are being read in this process: they are kept until their readers reach the end. */
+  /** Runs and threads whose logs are being read in this process: no server deletes them until their readers reach the end. */
   readonly readHere: () => readonly string[]
 }
 
-export const eventSweep = (db: Db, { ttlSeconds, readHere }: EventSweep): Sweep => ({
+export const eventSweep = (db: Db, { serverId, ttlSeconds, readHere }: EventSweep): Sweep => ({
   what: "events of runs that are over",
   everyMs,
-  step: async () => (await deleteOldEvents(db, { ttlSeconds, keep: readHere(), limit: atATime })) === atATime,
+  step: async () => {
+    const keep = readHere()
+    await noteLogsRead(db, serverId, keep)
+    const old = { ttlSeconds: ttlSeconds + unrecordedMs / 1000, keep, limit: atATime }
+    return (await deleteOldEvents(db, old)) === atATime
+  },
 })

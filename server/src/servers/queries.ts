@@ -23,6 +23,12 @@ export const renewServer = (
     on conflict (server_id) do update set revision_id = excluded.revision_id, free_slots = excluded.free_slots,
       free_solo_slots = excluded.free_solo_slots, seen_at = excluded.seen_at, lease_until = excluded.lease_until`)
 
+/** Records the runs and threads whose logs a server reads for its clients; no other server deletes these logs. */
+export const noteLogsRead = (db: Db, serverId: string, ids: readonly string[]): Promise<number> =>
+  db.run(
+    sql`update servers set reads_logs = ${ids}::uuid[] where server_id = ${serverId} and reads_logs <> ${ids}::uuid[]`,
+  )
+
 export const removeServer = (db: Db, serverId: string): Promise<number> =>
   db.run(sql`delete from servers where server_id = ${serverId}`)
 
