@@ -319,8 +319,8 @@ export interface RunFrame {
   readonly trace?: "models" | "timings" | "full"
   /** False: the thread has no checkpoint, so the worker need not request one. */
   readonly has_checkpoint: boolean
-  /** True: an earlier attempt has saved that a task got an answer of the command, so it must not be given again. */
-  readonly answer_used?: boolean
+  /** What earlier attempts have saved of the command: its own writes (`update`, `goto`), or also that a task got an answer. */
+  readonly command_saved?: "writes" | "answer"
   readonly payload: readonly ("input" | "command" | "config" | "context")[]
 }
 

@@ -51,7 +51,7 @@ export const claimRuns = async (
     from next where r.run_id = next.run_id
     returning r.run_id as "runId", r.claim_id as "claimId", r.thread_id as "threadId", r.graph_id as "graphId", r.attempt,
       r.kwargs, r.caller, true as "hasCheckpoint", r.delete_thread_on_completion as "deletesThread", r.is_resumable as "isResumable", r.runs_alone as "runsAlone", r.webhook is not null as "hasWebhook",
-      has_lost_checkpoint(r) as "hasLostCheckpoint", has_used_answer(r) as "hasUsedAnswer",
+      has_lost_checkpoint(r) as "hasLostCheckpoint", saved_of_command(r) as "commandSaved",
       r.watched_by as "watchedBy", ${followedMs(sql`r.thread_id`)} as "followedMs", ${protocolMs(sql`r.thread_id`)} as "protocolMs", extract(epoch from superstep_now() - greatest(r.created_at, r.not_before))::float8 * 1000 as "waitedMs"`)
   must(claims.length <= limit, "R1", "no more runs are claimed than there are slots", { limit, got: claims.length })
   const threads = new Set(claims.map(({ threadId }) => threadId))

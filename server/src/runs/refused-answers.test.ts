@@ -47,13 +47,23 @@ test("a run that fails with open interrupts leaves its thread interrupted with t
 
 const nullTask = "00000000-0000-0000-0000-000000000000"
 
-for (const [writes, isUsed] of [
-  [[[nullTask, "__resume__"]], false],
-  [[["other", "result"]], false],
+for (const [writes, saved] of [
+  [[[nullTask, "__resume__"]], undefined],
+  [[["other-task", "result"]], undefined],
+  // An answer by id of LangGraph.js.
+  [[["0123abcd", "__resume__"]], undefined],
+  [[[nullTask, "out"]], "writes"],
   // A task keeps its first answer when it gets the next one.
-  [[["task", "result"]], true],
+  [[["a-task", "result"]], "answer"],
+  [
+    [
+      [nullTask, "out"],
+      ["a-task", "result"],
+    ],
+    "answer",
+  ],
 ] as const)
-  test(`the next attempt is told when a task got its answer: ${writes}`, async () => {
+  test(`the next attempt is told what is saved of the command: ${writes}`, async () => {
     await using server = await freshServer()
     const threadId = await newThread(server)
     const body = newRun.parse({ assistant_id: "agent", command: { resume: "yes" } })
@@ -64,12 +74,12 @@ for (const [writes, isUsed] of [
       server.db.run(sql`insert into checkpoint_writes
           (thread_id, checkpoint_ns, checkpoint_id, task_id, idx, channel, blob, run_id)
         values (${threadId}, 'sub:t', 'a', ${taskId}, ${idx}, ${channel}, '', ${runId})`)
-    await add("task", "__resume__", -4, null)
+    await add("a-task", "__resume__", -4, null)
     for (const [taskId, channel] of writes) await add(taskId, channel, 0, run.run_id)
 
     first.die()
     const second = await until(() => running()?.order.attempt === 2 && running(), { what: "the next attempt" })
 
-    assert.deepEqual([first.order.hasUsedAnswer, second.order.hasUsedAnswer], [undefined, isUsed ? true : undefined])
+    assert.deepEqual([first.order.commandSaved, second.order.commandSaved], [undefined, saved])
     second.done({})
   })

@@ -170,7 +170,7 @@ export function orderOf(claim: Claim): RunOrder {
     interruptBefore: kwargs.interrupt_before,
     interruptAfter: kwargs.interrupt_after,
     hasCheckpoint: claim.hasCheckpoint,
-    ...(claim.hasUsedAnswer ? { hasUsedAnswer: true } : {}),
+    ...(claim.commandSaved ? { commandSaved: claim.commandSaved } : {}),
     runsAlone: claim.runsAlone,
     input: textOf(kwargs.input),
     command: textOf(kwargs.command),

@@ -139,8 +139,8 @@ export interface Claim {
   /** JSON text: what the graph gets about the caller; null for an unknown caller. */
   readonly caller: string | null
   readonly hasCheckpoint: boolean
-  /** An earlier attempt has saved that a task got an answer of the run's command. */
-  readonly hasUsedAnswer?: boolean
+  /** What earlier attempts have saved of the run's command: its own writes, or also that a task got an answer. */
+  readonly commandSaved?: "writes" | "answer" | null
   /** The checkpoint that it starts from was removed while it waited. */
   readonly hasLostCheckpoint?: boolean
   /** The thread was created for this run and is deleted with it. */

@@ -33,8 +33,8 @@ export interface RunOrder {
   readonly trace?: RunFrame["trace"] | undefined
   /** False when the thread cannot have a checkpoint yet, so that the worker need not ask for it. */
   readonly hasCheckpoint: boolean
-  /** Whether an earlier attempt has saved that a task got an answer of the command, so that the next question must not get it. */
-  readonly hasUsedAnswer?: boolean
+  /** What earlier attempts have saved of the command, so that it must not take effect again. */
+  readonly commandSaved?: NonNullable<RunFrame["command_saved"]>
   /** Whether the run gets its own process, because an earlier one died (P12). */
   readonly runsAlone: boolean
   /** JSON texts; an empty text is absent. */

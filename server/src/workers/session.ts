@@ -92,7 +92,7 @@ export class Session {
         interrupt_after: order.interruptAfter,
         trace: order.trace,
         has_checkpoint: order.hasCheckpoint,
-        answer_used: order.hasUsedAnswer,
+        command_saved: order.commandSaved,
       },
       [
         { name: "input", data: order.input },

@@ -71,23 +71,26 @@ create or replace function has_saved_input(_thread_id uuid, _run_id uuid) return
       where w.thread_id = _thread_id::text and w.run_id = _run_id and w.channel <> '__resume__')
 $$;
 
--- Whether an earlier attempt of a claimed run has saved that a task got an answer of the run's command: a write of a task that has an answer. The
--- root may have no checkpoint of the run yet, since the task may be one of a subgraph, or have asked again.
-create or replace function has_used_answer(_run runs) returns boolean language plpgsql stable as $$
+-- What earlier attempts of a claimed run have saved of its command. `answer`: that a task got an answer, by a write of a task that has an answer.
+-- `writes`: only the command's own writes (`update`, `goto`), which come before those of any task. Else null. The root may have no checkpoint of
+-- the run yet, since the task may be one of a subgraph, or have asked again.
+create or replace function saved_of_command(_run runs) returns text language plpgsql stable as $$
 begin
-  -- A text is searched first, since few requests resume a thread.
-  if _run.attempt < 2 or strpos(_run.kwargs::text, '"resume"') = 0 then
-    return false;
+  -- A text is searched first, since few requests have a command.
+  if _run.attempt < 2 or strpos(_run.kwargs::text, '"command"') = 0 then
+    return null;
   end if;
-  return exists (
-    select from checkpoint_writes w
-    where w.thread_id = _run.thread_id::text and w.run_id = _run.run_id
-      -- The command's own writes.
-      and w.task_id <> '00000000-0000-0000-0000-000000000000'
-      and exists (
-        select from checkpoint_writes a
-        where a.thread_id = w.thread_id and a.checkpoint_ns = w.checkpoint_ns and a.checkpoint_id = w.checkpoint_id
-          and a.task_id = w.task_id and a.channel = '__resume__'));
+  return (
+    select case when bool_or(of_.is_answered) then 'answer' when bool_or(of_.is_written) then 'writes' end
+    from checkpoint_writes w, lateral (
+      select
+        w.task_id = '00000000-0000-0000-0000-000000000000' and w.channel <> '__resume__' as is_written,
+        -- LangGraph.js saves an answer by id under that id, which is no task and has no dash.
+        w.task_id <> '00000000-0000-0000-0000-000000000000' and strpos(w.task_id, '-') > 0 and exists (
+          select from checkpoint_writes a
+          where a.thread_id = w.thread_id and a.checkpoint_ns = w.checkpoint_ns and a.checkpoint_id = w.checkpoint_id
+            and a.task_id = w.task_id and a.channel = '__resume__') as is_answered) of_
+    where w.thread_id = _run.thread_id::text and w.run_id = _run.run_id);
 end
 $$;
 

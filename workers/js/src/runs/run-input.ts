@@ -23,6 +23,7 @@ export function runStart(
   if (head !== undefined && hasUsedAnswer(request))
     return { input: null, config: startsFrom(head, config) ? fromHead(config) : config }
   if (command === undefined) return { input: notCommand(input), config }
+  // LangGraph puts the writes of an `update` or `goto` in place of those that an earlier attempt has saved; for Python it adds them.
   return { input: toCommand(library, command, head), config }
 }
 
@@ -42,7 +43,7 @@ function notCommand(input: unknown): unknown {
  * are lost, and their questions are asked again.
  */
 const hasUsedAnswer = ({ frame, command }: RunRequest): boolean =>
-  command?.resume !== undefined && frame.answer_used === true
+  command?.resume !== undefined && frame.command_saved === "answer"
 
 /** Whether the run was started from the newest checkpoint. From an older one LangGraph starts anew and asks again. */
 function startsFrom(head: CheckpointTuple, config: RunnableConfig): boolean {

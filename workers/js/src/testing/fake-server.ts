@@ -186,7 +186,7 @@ export class FakeServer implements AsyncDisposable {
       stream_subgraphs: false,
       durability: "async",
       has_checkpoint: this.checkpoints.has(thread_id),
-      ...(attempt > 1 && this.checkpoints.hasUsedAnswer(thread_id, run_id) ? { answer_used: true } : {}),
+      ...(attempt > 1 ? this.checkpoints.savedOfCommand(thread_id, run_id) : {}),
       ...frame,
       payload: ["input", "command", "config", "context"],
     }

@@ -1,5 +1,5 @@
 /** A server's data in memory: checkpoints in the format of the official savers, and store items. */
-import type { Blob, CheckpointTuple, WorkerCall, Write } from "@superstep/protocol/worker/frames"
+import type { Blob, CheckpointTuple, RunFrame, WorkerCall, Write } from "@superstep/protocol/worker/frames"
 
 export interface Answer {
   readonly fields: object
@@ -48,16 +48,22 @@ export class MemoryCheckpoints {
     }
   }
 
-  /** Like `has_used_answer` of the server. */
-  hasUsedAnswer(threadId: string, runId: string): boolean {
-    const of = [...this.#writes].filter(([place]) => place.startsWith(threadId))
-    return of.some(([place, writes]) => {
-      const all = [...writes].filter(([, { task_id }]) => task_id !== nullTask)
-      const answered = new Set(
-        all.filter(([, { channel }]) => channel === "__resume__").map(([, { task_id }]) => task_id),
+  /** Like `saved_of_command` of the server. */
+  savedOfCommand(threadId: string, runId: string): Pick<RunFrame, "command_saved"> {
+    const saved = [...this.#writes].flatMap(([place, writes]) => {
+      const answered = [...writes.values()]
+        .filter(({ channel }) => channel === "__resume__")
+        .map(({ task_id }) => task_id)
+      const own = [...writes].filter(
+        ([key]) => place.startsWith(threadId) && this.#writers.get(`${place}\0${key}`) === runId,
       )
-      return all.some(([key, { task_id }]) => answered.has(task_id) && this.#writers.get(`${place}\0${key}`) === runId)
+      return own.map(([, { task_id, channel }]) => {
+        if (task_id === nullTask) return channel === "__resume__" ? undefined : "writes"
+        return task_id.includes("-") && answered.includes(task_id) ? "answer" : undefined
+      })
     })
+    const command_saved = (["answer", "writes"] as const).find((each) => saved.includes(each))
+    return command_saved === undefined ? {} : { command_saved }
   }
 
   #get(threadId: string, ns: string, id: string | undefined): Answer {

@@ -2,8 +2,10 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { isDeepStrictEqual } from "node:util"
+import type { WorkerCall } from "@superstep/protocol/worker/frames"
 import { inBothLanguages } from "../testing/languages.js"
 
+const nullTask = "00000000-0000-0000-0000-000000000000"
 const questions = ["hitl", "hitl2", "chain", "deep_chain", "twice"]
 
 inBothLanguages(["chat", ...questions, "error", "nested", "slow", "builder"], ({ name, server }) => {
@@ -179,6 +181,54 @@ inBothLanguages(["chat", ...questions, "error", "nested", "slow", "builder"], ({
     })
   }
 
+  const update = { out: ["u"] }
+  for (const [does, command, out, asked] of [
+    ["update", () => ({ update }), ["u"], ["a?"]],
+    ["update and answer", () => ({ update, resume: "A" }), ["u", "a:A"], ["b?"]],
+    ["update and answer by id", (id: string) => ({ update, resume: { [id]: "A" } }), ["u", "a:A"], ["b?"]],
+    ["update and nodes", () => ({ update, goto: [{ node: "b", input: { out: [] } }] }), ["u"], ["a?", "b?"]],
+  ] as const)
+    for (const saved of ["nothing", "the command's writes"]) {
+      test(`what a command does happens once: ${does}, if the first attempt has saved ${saved}`, async () => {
+        const thread_id = crypto.randomUUID()
+        const { interrupts } = await server().run("chain", { thread_id, input: { out: [] } })
+        const [first = ""] = Object.values(Object(interrupts)).flat().map(id)
+        const [run_id, claim_id] = [crypto.randomUUID(), crypto.randomUUID()]
+        const order = { thread_id, run_id, command: command(first), stream_modes: ["updates"] }
+        server().refuse = (call) => {
+          const isSaved = !call.method.startsWith("checkpoint.put") || isOfCommand(call, first)
+          const isRefused = "claim_id" in call && call.claim_id === claim_id && (!isSaved || saved === "nothing")
+          return isRefused ? { error: "Lost", message: "the worker dies" } : undefined
+        }
+        await server().run("chain", { ...order, claim_id })
+        server().refuse = () => undefined
+
+        const second = await server().run("chain", { ...order, attempt: 2 })
+        const third = await server().run("chain", { ...order, attempt: 3 })
+
+        for (const each of [second, third])
+          assert.deepEqual([each.status, each.values, askedBy(each).sort()], ["interrupted", { out }, asked])
+      })
+    }
+
+  test("a command's update takes effect once if a subgraph has got its answer", async () => {
+    const thread_id = crypto.randomUUID()
+    await server().run("deep_chain", { thread_id, input: { out: [] } })
+    const order = { thread_id, run_id: crypto.randomUUID(), command: { update, resume: "A" }, stream_subgraphs: true }
+    const first = server().startRun("deep_chain", {
+      ...order,
+      stream_modes: ["custom"],
+      config: { configurable: { pause_ms: 60_000 } },
+    })
+    await server().frame(({ header }) => header.type === "event" && header.claim_id === first.claim_id)
+    server().send({ type: "cancel", run_id: first.run_id, claim_id: first.claim_id })
+    await server().done(first)
+
+    const second = await server().run("deep_chain", { ...order, attempt: 2, config: { configurable: { pause_ms: 0 } } })
+
+    assert.deepEqual([second.values, openQuestions(second)], [update, [{ q: "b?" }]])
+  })
+
   test("a thread's state has its wire format", async () => {
     const { frame } = await server().run("hitl", {
       input: { x: 0 },
@@ -310,6 +360,17 @@ inBothLanguages(["chat", ...questions, "error", "nested", "slow", "builder"], ({
 
   function openQuestions({ interrupts }: { readonly interrupts: unknown }): unknown[] {
     return Object.values(Object(interrupts)).flat().map(question)
+  }
+
+  /** Also by tasks of a `goto`, which LangGraph for Python leaves out of the state. */
+  function askedBy({ events }: { readonly events: readonly { readonly data: unknown }[] }): string[] {
+    return events.flatMap(({ data }) => Object(data).__interrupt__ ?? []).map((each) => Object(question(each)).q)
+  }
+
+  /** Whether a call saves what a command itself writes: LangGraph.js saves an answer by id under that id. */
+  function isOfCommand(call: WorkerCall, question: string): boolean {
+    const tasks = call.method === "checkpoint.put_writes" ? call.writes.map(({ task_id }) => task_id) : [""]
+    return tasks.every((task) => task === nullTask || task === question)
   }
 
   function question(interrupt: unknown): unknown {

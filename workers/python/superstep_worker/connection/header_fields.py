@@ -71,7 +71,7 @@ frames: Mapping[str, Fields] = {
             "interrupt_after": lambda v: (v == "*" or type(v) is list and all(type(v_) is str for v_ in v)),
             "trace": lambda v: v in ["models", "timings", "full"],
             "has_checkpoint": lambda v: type(v) is bool,
-            "answer_used": lambda v: type(v) is bool,
+            "command_saved": lambda v: v in ["writes", "answer"],
             "payload": lambda v: type(v) is list and all(v_ in ["input", "command", "config", "context"] for v_ in v),
         },
     ),

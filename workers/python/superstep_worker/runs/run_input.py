@@ -3,7 +3,7 @@ attempt has a first step."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
@@ -27,7 +27,8 @@ def run_start(
         return None, _from_head(config) if _starts_from(head, config) else config
     if request.command is None:
         return request.input, config
-    return to_command(request.command, head), config
+    command = request.command if head is None else _rest_of(request.command, request.header.get("command_saved"))
+    return None if command is None else to_command(command, head), config
 
 
 def _has_used_answer(request: RunRequest) -> bool:
@@ -35,7 +36,16 @@ def _has_used_answer(request: RunRequest) -> bool:
     checkpoint yet. The task keeps the answer; sent again, the next question would get it. Of several answers those that no task has
     kept are lost, and their questions are asked again."""
     is_answer = request.command is not None and "resume" in request.command
-    return is_answer and request.header.get("answer_used") is True
+    return is_answer and request.header.get("command_saved") == "answer"
+
+
+def _rest_of(command: Mapping[str, Any], saved: str | None) -> Mapping[str, Any] | None:
+    """What of a command is not saved. LangGraph applies the writes of its `update` and `goto` that an earlier attempt has saved, and
+    would add those of a command to them; for JavaScript it replaces them. With a `goto` or an `update`, `null` is no answer."""
+    if saved is None:
+        return command
+    resume = command.get("resume")
+    return None if resume is None else {"resume": resume}
 
 
 def _starts_from(head: CheckpointTuple, config: RunnableConfig) -> bool:
