@@ -32,3 +32,26 @@ test("a task whose question is answered while it is read is not reported as canc
 
   assert.equal(task.state, "submitted")
 })
+
+test("a task that is cancelled while it waits behind an open question is canceled, and the asking task keeps its question", async () => {
+  await using server = await freshServer({ slots: 0 })
+  const [threadId, asking, waiting, assistantId] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()]
+  const interrupts = JSON.stringify({ task: [{ id: "a", value: "Which one?" }] })
+  await server.db.run(sql`
+    insert into threads (thread_id, status, interrupts) values (${threadId}, 'interrupted', ${interrupts})`)
+  for (const [runId, attempt, reason, second] of [
+    [asking, 1, null, 1],
+    [waiting, 0, "cancelled", 2],
+  ] as const)
+    await server.db.run(sql`
+      insert into runs (run_id, thread_id, assistant_id, graph_id, status, attempt, cancel_reason, created_at, metadata, kwargs, multitask_strategy)
+      values (${runId}, ${threadId}, ${assistantId}, 'agent', 'interrupted', ${attempt}, ${reason},
+        now() + make_interval(secs => ${second}), '{}', '{}', 'enqueue')`)
+  const request = { caller: anyone, assistant: { assistant_id: assistantId } as AssistantRow, headers: new Headers() }
+
+  const states = await Promise.all(
+    [asking, waiting].map(async (id) => (await requireTask(server as unknown as A2aParts, request, id)).state),
+  )
+
+  assert.deepEqual(states, ["input-required", "canceled"])
+})

@@ -1,6 +1,6 @@
 /** SQL of tasks. A task has the id of its first run. Each later run of a task names it in its metadata. */
 import type { Db } from "@superstep/toolkit/db/database"
-import { sql } from "@superstep/toolkit/db/sql"
+import { type Sql, sql } from "@superstep/toolkit/db/sql"
 import type { MetadataFilter } from "../auth/metadata-filter.js"
 import { matchesFilter } from "../auth/queries.js"
 import type { TaskRun } from "./task.js"
@@ -8,10 +8,14 @@ import type { TaskRun } from "./task.js"
 /** The metadata key with which a run names the task that it continues. */
 export const taskKey = "a2a_task_id"
 
+/** Whether a run was cancelled while it waited: each of its attempts was lost, or it had none, so it has asked nothing and left no state. */
+const endedWaiting = (run: Sql) =>
+  sql`(${run}.status = 'interrupted' and ${run}.attempt = coalesce(jsonb_array_length(${run}.past_attempts), 0))`
+
 const columns = sql`r.run_id, r.thread_id, r.assistant_id, r.status, r.attempt, r.metadata, r.kwargs, r.error,
   r.multitask_strategy, r.is_resumable, r.cancel_reason, r.input_saved, r.created_at, r.updated_at,
-  not exists (select from runs later where later.thread_id = r.thread_id
-    and (later.created_at, later.run_id) > (r.created_at, r.run_id)) as is_latest,
+  not ${endedWaiting(sql`r`)} and not exists (select from runs later where later.thread_id = r.thread_id
+    and (later.created_at, later.run_id) > (r.created_at, r.run_id) and not ${endedWaiting(sql`later`)}) as is_latest,
   t.status as thread_status, t.values, t.interrupts`
 
 /**

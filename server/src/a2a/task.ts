@@ -6,6 +6,7 @@ import type { Artifact, Message, Part, Task, TaskState } from "./wire.js"
 
 /** The newest run of a task, and its thread at the same moment. */
 export interface TaskRun extends RunRow, Pick<ThreadRow, "values" | "interrupts"> {
+  /** Whether the thread's state and open questions are those that this run has left. */
   readonly is_latest: boolean
   readonly thread_status: ThreadStatus
 }
