@@ -258,11 +258,20 @@ test("an assistant's threads are deleted in portions, and a repeated request goe
   assert.equal(http.server.workers.started[0]?.isCancelled, true)
 })
 
+test("a number with as many decimal places as jsonb takes is stored", async () => {
+  await using http = await start()
+
+  const { status, text } = await http.send("POST", "/assistants", '{"graph_id":"agent","metadata":{"n":1e-16383}}')
+
+  assert.equal(status, 200, text)
+})
+
 const bad: readonly (readonly [string, string, unknown, number, RegExp])[] = [
   ["POST", "/assistants", {}, 422, /body\.graph_id/],
   ["POST", "/assistants", { graph_id: "nope" }, 404, /Graph "nope" not found/],
   ["POST", "/assistants", { graph_id: "agent", assistant_id: "no-uuid" }, 422, /expected a UUID/],
   ["POST", "/assistants", { graph_id: "agent", name: "a\u0000" }, 422, /body\.name/],
+  ["POST", "/assistants", '{"graph_id":"agent","metadata":{"n":1e-16384}}', 422, /body\.metadata\.n/],
   ["POST", "/assistants", '{"graph_id":"agent","name":"\\ud800"}', 422, /body\.name/],
   ["POST", "/assistants", { graph_id: "agent", config: { recursion_limit: -1 } }, 422, /recursion_limit/],
   ["POST", "/assistants", "{", 422, /not valid JSON/],

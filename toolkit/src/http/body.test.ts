@@ -23,6 +23,14 @@ test("a number that no graph can hold is refused with its path, and one that is 
   assert.deepEqual(problemsOf(`{"id":${"9".repeat(4301)}}`), [
     "body.id: an integer of 4301 digits cannot be read: the limit is 4300: send it as text",
   ])
+  assert.deepEqual(
+    problemsOf(`{"a":1e-20000,"b":1.${"0".repeat(16_384)},"c":0e99999,"d":1e-16383,"e":1.${"0".repeat(16_383)}}`),
+    [
+      "body.a: 1e-20000 cannot be stored: the limit is 16383 decimal places: send it as text",
+      `body.b: 1.${"0".repeat(38)}… cannot be stored: the limit is 16383 decimal places: send it as text`,
+      "body.c: 0e99999 cannot be stored: the limit is 16383 decimal places: send it as text",
+    ],
+  )
   for (const text of ['{"a":1.0,}', '{"a":01.0}']) assert.match(problemsOf(text).join(), /not valid JSON/)
 })
 

@@ -11,6 +11,9 @@ const mostLevels = 500
 // Python reads no longer integer from a text (`sys.int_info.default_max_str_digits`).
 const mostDigits = 4300
 
+// Postgres' `jsonb` takes no number with more of them, whatever its value (NUMERIC_DSCALE_MAX).
+const mostDecimals = 16_383
+
 // A body may have millions of them.
 const mostReported = 20
 
@@ -59,7 +62,16 @@ function parsed(text: string): unknown {
 const isInteger = (number: string): boolean => /^-?\d+$/.test(number)
 
 const isImpossible = (number: string): boolean =>
-  isInteger(number) ? number.replace("-", "").length > mostDigits : !Number.isFinite(Number(number))
+  isInteger(number)
+    ? number.replace("-", "").length > mostDigits
+    : !Number.isFinite(Number(number)) || isTooFine(number)
+
+/** Whether a number has too many decimal places, or an exponent that not even a zero may have. */
+function isTooFine(number: string): boolean {
+  const [digits = "", exponent = "0"] = number.toLowerCase().split("e")
+  const places = (digits.split(".")[1] ?? "").length - Number(exponent)
+  return Math.abs(places) > mostDecimals
+}
 
 /** An integer of 309 to 4300 digits is infinite as a double, but not for Python. */
 function impossibleIn(value: unknown): InvalidInput {
@@ -70,7 +82,11 @@ function impossibleIn(value: unknown): InvalidInput {
   return new InvalidInput(problems)
 }
 
-const whyImpossible = (number: string): string =>
-  isInteger(number)
-    ? `an integer of ${number.replace("-", "").length} digits cannot be read: the limit is ${mostDigits}`
-    : `${number.length > 40 ? `${number.slice(0, 40)}…` : number} is too large for a floating-point number`
+function whyImpossible(number: string): string {
+  if (isInteger(number))
+    return `an integer of ${number.replace("-", "").length} digits cannot be read: the limit is ${mostDigits}`
+  const shown = number.length > 40 ? `${number.slice(0, 40)}…` : number
+  return Number.isFinite(Number(number))
+    ? `${shown} cannot be stored: the limit is ${mostDecimals} decimal places`
+    : `${shown} is too large for a floating-point number`
+}
