@@ -18,7 +18,7 @@ import type { Edge } from "./edge.js"
 import { showsToken } from "./edge-token.js"
 import type { Succession } from "./succession.js"
 import { readTable, type Table } from "./table.js"
-import { writeTableFile } from "./table-file.js"
+import { readTableFile, writeTableFile } from "./table-file.js"
 
 const counts = z.object({
   requests: z.number(),
@@ -169,7 +169,11 @@ function tableTaker(edge: Edge): (table: Table) => Promise<void> {
     while (unwritten) {
       await sleep(againMs, undefined, { ref: false })
       await inTurn(async () => {
-        if (unwritten) await write(unwritten)
+        if (!unwritten) return
+        // The successor of a retired edge may have written a newer one.
+        const stored = await readTableFile(edge.config.tablePath, edge.log).catch(() => undefined)
+        if (stored && stored.generation >= unwritten.generation) unwritten = undefined
+        else await write(unwritten)
       })
     }
     isRetried = false

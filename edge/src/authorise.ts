@@ -48,6 +48,10 @@ export function credentialOf(
   return token && { keyHash: Buffer.from(token.keySha256, "hex"), isToken: true, person: token.person }
 }
 
+/** The hashes of all keys that have a right at the route. */
+export const keysOf = ({ keys, read_keys: readKeys = [], no_approval_keys: noApproval = [] }: Rights): Set<string> =>
+  new Set([...keys, ...readKeys, ...noApproval])
+
 /** @returns  undefined when the route does not know the key */
 export function rightOf(
   keyHash: Buffer,

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict"
+import { once } from "node:events"
 import { connect } from "node:net"
 import test from "node:test"
 import { until } from "@superstep/toolkit/testing/until"
@@ -108,6 +109,7 @@ test("a WebSocket waits as well, what its caller sends is kept, and one that lea
   assert.ok(await isFull())
 
   leaver.end()
+  await once(leaver, "close")
   await until(async () => !(await isFull()), { what: "there is room" })
   patient.write("early frames")
   await setup.wake()

@@ -2,7 +2,7 @@
  * What is open with each key. When a table lacks the key, all of it ends at once (E9): otherwise a revoked key would read its
  * streams and use its WebSockets for as long as they last.
  */
-import { rightOf } from "./authorise.js"
+import { keysOf } from "./authorise.js"
 import type { Route, Table } from "./table.js"
 
 export interface OpenByKey {
@@ -40,7 +40,8 @@ export function createOpenByKey(): OpenByKey {
     const revoked = routes.flatMap((route) => {
       const used = open.get(route.deployment_id)
       if (!used) return []
-      return [...used].flatMap(([hash, ends]) => (rightOf(Buffer.from(hash, "hex"), route) ? [] : [...ends]))
+      const valid = keysOf(route)
+      return [...used].flatMap(([hash, ends]) => (valid.has(hash) ? [] : [...ends]))
     })
     for (const end of revoked) end()
     return revoked.length

@@ -1,5 +1,5 @@
 /** The table on disk: an edge that restarts loads it. */
-import { open, readFile } from "node:fs/promises"
+import { readFile } from "node:fs/promises"
 import { unixAddress } from "@superstep/protocol/http/address"
 import { writeWhole } from "@superstep/toolkit/files/whole-file"
 import type { Log } from "@superstep/toolkit/log/log"
@@ -47,9 +47,4 @@ const resetGeneration = (table: Table): Table => (hasKeyRights(table) ? table : 
  * Replaces the file as a whole: a reader finds the old table or the new one, at any moment and after any crash. Of an edge and the one that replaces it,
  * both may write.
  */
-export async function writeTableFile(path: string, table: Table): Promise<void> {
-  await writeWhole(path, JSON.stringify(table), async (partial) => {
-    await using file = await open(partial, "r+")
-    await file.sync()
-  })
-}
+export const writeTableFile = (path: string, table: Table): Promise<void> => writeWhole(path, JSON.stringify(table))

@@ -106,6 +106,8 @@ async function shakeHands(handshake: Handshake, gone: AbortSignal): Promise<void
     send: (unit) => carry(handshake, admission, unit, gone),
   })
   if (refusal && refusal !== "asleep") refuseOnSocket(socket, refusal, requestId)
+  // One that has left gets no answer, and nobody else ends our side of its connection.
+  else if (gone.aborted) socket.end()
 }
 
 /** Resolves when the WebSocket, or the answer that declined it, has ended. @throws NotSent  the unit cannot be connected to */
@@ -143,7 +145,7 @@ async function carry(
     await joined
   } catch (err) {
     if (err instanceof NotSent) throw err
-    if (isBegun || socket.destroyed) return
+    if (isBegun || gone.aborted) return
     edge.log.warn({ err, request_id: requestId, unit_id: unit.unit_id }, "unit closed the connection during an upgrade")
     refuseOnSocket(socket, brokenOff(route.name), requestId)
   }

@@ -9,11 +9,14 @@ import { isHeldByListener } from "../listeners/exchange/report-queries.js"
 import type { PipelineContext } from "../planner/context.js"
 import { unitsOfDeployment } from "../planner/queries.js"
 import { artifactsOf } from "../revisions/artifact-queries.js"
+import { endPipelineOf } from "../revisions/queries.js"
 import { revisionIdsOf } from "./queries.js"
 
 export async function deleteNext(context: PipelineContext, deployment: CarriedDeployment): Promise<void> {
   const { db, machine, crashPoint, log } = context
   const { deployment_id: id, database_name: database } = deployment
+  // The request has done so, unless a listener or an older release marked the deployment.
+  await endPipelineOf(db, id)
   // A build that went on would publish an artifact that no row refers to.
   await machine.builds.stop(await revisionIdsOf(db, id))
   await context.routing.publish()

@@ -5,13 +5,14 @@
  */
 
 import { activate, askStatus } from "@superstep/machines/unit-client/unit-client"
+import type { Db } from "@superstep/toolkit/db/database"
 import { activationOf } from "../planner/activation.js"
 import type { PipelineContext } from "../planner/context.js"
 import { promote } from "../planner/execute-deployment.js"
 import { unitsOfDeployment, unitsOfRevision } from "../planner/queries.js"
 import { unitAddress } from "../planner/unit.js"
 import { holdClaim } from "../revisions/claims.js"
-import { promotedCanary, serveWith, setActiveRevision, startCanary } from "../revisions/role-queries.js"
+import { lockRoles, promotedCanary, serveWith, setActiveRevision, startCanary } from "../revisions/role-queries.js"
 import { untilAllReady } from "./deploy-stage.js"
 import { checkOrphans } from "./orphaned-threads.js"
 import type { RunStage, StageInput } from "./stage.js"
@@ -30,46 +31,44 @@ export const runSwitch: RunStage = async (input) => {
   if (await becomesCanary(input)) return { kind: "next", status: "DEPLOYED", stage: null }
   if (units.length === 0) {
     // One that has lost its claim lost its units, too.
-    await db.transaction((tx) => holdClaim(tx, revision))
+    await underClaim(input, async () => undefined)
     throw new Error(`revision ${revision.revision_id} has no unit`)
   }
   const activation = { ...(await activationOf(db, deployment.deployment_id)), canary: undefined }
   for (const unit of units) await activate(unitAddress(context, unit), activation, signal)
   context.crashPoint("switch:after-activate")
-  await db.transaction(async (tx) => {
-    await holdClaim(tx, revision)
-    await serveWith(tx, {
-      deploymentId: revision.deployment_id,
-      revisionId: revision.revision_id,
-    })
-  })
+  const ids = { deploymentId: revision.deployment_id, revisionId: revision.revision_id }
+  await underClaim(input, (tx) => serveWith(tx, ids))
   context.crashPoint("switch:before-push")
   // Starts an edge that has just died, instead of failing.
   await context.edge.ensure()
   await context.routing.publish()
   context.crashPoint("switch:after-push")
-  await db.transaction(async (tx) => {
-    await holdClaim(tx, revision)
-    await setActiveRevision(tx, revision.deployment_id, revision.revision_id)
-  })
+  await underClaim(input, (tx) => setActiveRevision(tx, ids.deploymentId, ids.revisionId))
   context.crashPoint("switch:after-commit")
   return { kind: "next", status: "DEPLOYING", stage: "verify" }
 }
+
+/** Changes the deployment while the revision is ours. Locks as a deletion does: the deployment, then its revisions. @throws ClaimLost */
+const underClaim = <T>({ context, revision }: StageInput, change: (tx: Db) => Promise<T>): Promise<T> =>
+  context.db.transaction(async (tx) => {
+    await lockRoles(tx, revision.deployment_id)
+    await holdClaim(tx, revision)
+    return change(tx)
+  })
 
 /**
  * A revision with a weight becomes the canary of the one that serves, if one does, and gets its share of the threads. A former canary that is
  * to take over does so first.
  */
-async function becomesCanary({ context, revision, signal }: StageInput): Promise<boolean> {
+async function becomesCanary(input: StageInput): Promise<boolean> {
+  const { context, revision, signal } = input
   const { deployment_id: deploymentId, revision_id: revisionId } = revision
   if (revision.weight !== null) {
     const promoted = await promotedCanary(context.db, deploymentId)
     if (promoted !== undefined && promoted !== revisionId) await promote(context, deploymentId, promoted)
   }
-  const isCanary = await context.db.transaction(async (tx) => {
-    await holdClaim(tx, revision)
-    return startCanary(tx, { deploymentId, revisionId })
-  })
+  const isCanary = await underClaim(input, (tx) => startCanary(tx, { deploymentId, revisionId }))
   context.crashPoint("switch:after-canary")
   if (isCanary === "yes") await shareOut(context, deploymentId, signal)
   return isCanary !== "no"

@@ -138,15 +138,18 @@ export const rememberBranch = (
         webhook_at = coalesce(excluded.webhook_at, watched_branches.webhook_at)`)
 
 /**
- * Remembers the commit that a revision has found at its branch, unless another one was remembered since the host was asked.
+ * Remembers the commit that a revision has found at its branch, unless another one was remembered since the host was asked, or the deployment is
+ * built from another branch now.
  * @param before  the commit that was known when the host was asked
  */
 export const rememberResolved = (
   db: Db,
-  it: { deploymentId: string; ref: string; sha: string; before: string | null },
+  it: { deploymentId: string; repoRef: string | null; ref: string; sha: string; before: string | null },
 ): Promise<number> =>
   db.run(sql`
-    insert into watched_branches as w (deployment_id, ref, sha) values (${it.deploymentId}, ${it.ref}, ${it.sha})
+    insert into watched_branches as w (deployment_id, ref, sha)
+    select deployment_id, ${it.ref}, ${it.sha} from deployments
+    where deployment_id = ${it.deploymentId} and source_revision_config ->> 'repo_ref' = ${it.repoRef}
     on conflict (deployment_id) do update set ref = excluded.ref, sha = excluded.sha
       where w.sha is not distinct from ${it.before}`)
 

@@ -13,11 +13,12 @@ export async function resolveWatched(
   revision: Pick<RevisionRow, "deployment_id" | "source" | "source_revision_config">,
   resolve: () => Promise<string>,
 ): Promise<string> {
-  const ref = revision.source === "github" ? watchedRef(revision.source_revision_config.repo_ref) : undefined
+  const { repo_ref: repoRef } = revision.source_revision_config
+  const ref = revision.source === "github" ? watchedRef(repoRef) : undefined
   if (ref === undefined) return await resolve()
   const { deployment_id: deploymentId } = revision
   const before = (await watchedBranch(db, deploymentId))?.sha ?? null
   const sha = await resolve()
-  await rememberResolved(db, { deploymentId, ref, sha, before })
+  await rememberResolved(db, { deploymentId, repoRef, ref, sha, before })
   return sha
 }

@@ -182,13 +182,13 @@ export const claimedBuilds = async (db: Db, workspaceId: string): Promise<number
 export async function renewClaims(db: Db, claims: readonly Claim[], leaseMs: number): Promise<ReadonlySet<string>> {
   const rows = await db.rows<{ revision_id: string }>(sql`
     with ours as (
-      select r.revision_id from revisions r join unnest(
+      select r.revision_id, r.lease_owner, r.fence from revisions r join unnest(
         ${claims.map((claim) => claim.revision_id)}::uuid[], ${claims.map((claim) => claim.lease_owner)}::text[],
         ${claims.map((claim) => claim.fence)}::bigint[]
       ) as held (revision_id, lease_owner, fence) using (revision_id, lease_owner, fence)
     ), renewed as (
       update revisions r set lease_until = superstep_now() + ${leaseMs} * interval '1 millisecond'
-      where ${unlocked(sql`revision_id in (select revision_id from ours)`)})
+      where ${unlocked(sql`(revision_id, lease_owner, fence) in (select * from ours)`)})
     select revision_id from ours`)
   return new Set(rows.map(({ revision_id }) => revision_id))
 }

@@ -125,8 +125,8 @@ export async function switchBack(
   return previous?.revision_id ?? null
 }
 
-/** A switch and a rollback change several revisions of a deployment, one after the other. */
-const lockRoles = (tx: Db, deploymentId: string): Promise<number> =>
+/** A switch and a rollback change several revisions of a deployment, one after the other. Whoever locks a revision, too, does so after this. */
+export const lockRoles = (tx: Db, deploymentId: string): Promise<number> =>
   tx.run(sql`select from deployments where deployment_id = ${deploymentId} for update`)
 
 /** Which revisions of a deployment execute runs. */

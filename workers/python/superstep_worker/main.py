@@ -23,9 +23,9 @@ _connection_lost = 70
 _uncaught = 71
 
 # Nodes that are plain functions run in threads, and one that blocks keeps its thread even after its run was cancelled. asyncio's own limit of
-# 32 or fewer would let a few of them stop all other runs. This is ten times the runs that a worker gets by default (N_JOBS_PER_WORKER); a function
-# that gets no thread waits for one. A thread is only started when all others are busy.
-_most_threads = 10_000
+# 32 or fewer would let a few of them stop all other runs. A function that gets no thread waits for one. A thread is
+# only started when all others are busy. Below the 4096 processes and threads that a unit may have: beyond them no thread can start.
+_most_threads = 2_000
 
 
 def main() -> None:
