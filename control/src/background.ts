@@ -27,10 +27,16 @@ export interface Background {
   stop(): Promise<void>
 }
 
+/** Where log lines go, and which addresses it may have. */
+export interface LogTarget {
+  readonly sink: Sink
+  readonly rules: AddressRules
+}
+
 export interface BackgroundOptions extends SamplerOptions {
   readonly webhookRules: AddressRules
   /** Where log lines are forwarded to. */
-  readonly logSink: Sink | undefined
+  readonly logTarget: LogTarget | undefined
   /** Gives certificates for host names; undefined when the operator has accepted the terms of none. */
   readonly authority: Authority | undefined
   /** The control plane that this installation is a listener of. */
@@ -66,13 +72,14 @@ export async function startBackground(context: PipelineContext, options: Backgro
 
 async function startForwarding(
   { db, log, crashPoint }: PipelineContext,
-  { webhookRules: rules, logSink: sink }: BackgroundOptions,
+  { logTarget }: BackgroundOptions,
 ): Promise<LogForwarder | undefined> {
-  if (!sink) {
+  if (!logTarget) {
     await switchOff(db)
     return undefined
   }
-  const forwarder = new LogForwarder({ db, log, sink, rules, crashPoint })
+  const { sink } = logTarget
+  const forwarder = new LogForwarder({ db, log, ...logTarget, crashPoint })
   await forwarder.start()
   log.info({ host: new URL(sink.url).host, format: sink.format }, "logs are forwarded")
   return forwarder

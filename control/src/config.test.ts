@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import { InvalidSettings } from "@superstep/toolkit/config/settings"
-import { agentsUrlOf, gitProtocolsOf, readConfig } from "./config.js"
+import { agentsUrlOf, gitProtocolsOf, isForThisMachine, readConfig } from "./config.js"
 
 const least = { DATABASE_URI: "postgres://u:p@localhost/superstep" }
 
@@ -21,6 +21,16 @@ test("on a public address only https and ssh are allowed for git by default", ()
 
   assert.deepEqual(gitProtocolsOf(readConfig(open)), ["https", "ssh"])
   assert.deepEqual(gitProtocolsOf(readConfig({ ...open, SUPERSTEP_GIT_PROTOCOLS: "https, file" })), ["https", "file"])
+})
+
+test("with a public address a proxy is in front, so loopback is no single user's machine", () => {
+  const behind = (url: string) => readConfig({ ...least, SUPERSTEP_PUBLIC_URL: url })
+
+  assert.deepEqual(gitProtocolsOf(behind("https://superstep.example.org")), ["https", "ssh"])
+  assert.equal(isForThisMachine(behind("https://superstep.example.org")), false)
+  for (const url of ["https://localhost:8443", "http://127.0.0.1:8900", "http://[::1]"])
+    assert.equal(isForThisMachine(behind(url)), true, url)
+  assert.equal(isForThisMachine(readConfig({ ...least, SUPERSTEP_HOST: "0.0.0.0" })), false)
 })
 
 test("all problems are reported together", () => {

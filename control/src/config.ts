@@ -93,7 +93,7 @@ export const settings = {
   gitProtocols: {
     env: "SUPERSTEP_GIT_PROTOCOLS",
     describe:
-      "Protocols that git may use, separated by commas; by default https and ssh, and also http, file and git while SUPERSTEP_HOST is loopback.",
+      "Protocols that git may use, separated by commas; by default https and ssh, and also http, file and git while SUPERSTEP_HOST is loopback, and SUPERSTEP_PUBLIC_URL is unset or loopback.",
     schema: z
       .string()
       .transform((list) => list.split(",").map((name) => name.trim()))
@@ -376,9 +376,13 @@ export const buildLimitsOf = (config: Config): BuildLimits => ({
   diskMb: config.buildDiskMb,
 })
 
+/** Whether only this machine reaches the API. With another public address, a proxy passes on what comes from elsewhere. */
+export const isForThisMachine = ({ host, publicUrl }: Pick<Config, "host" | "publicUrl">): boolean =>
+  isThisMachine(host) && (publicUrl === undefined || isThisMachine(new URL(publicUrl).hostname))
+
 /** Unencrypted transports are only for one's own machine; operators of a public platform name them (decisions, 2). */
-export const gitProtocolsOf = ({ gitProtocols, host }: Pick<Config, "gitProtocols" | "host">): readonly GitProtocol[] =>
-  gitProtocols ?? (isThisMachine(host) ? protocols : ["https", "ssh"])
+export const gitProtocolsOf = (config: Pick<Config, "gitProtocols" | "host" | "publicUrl">): readonly GitProtocol[] =>
+  config.gitProtocols ?? (isForThisMachine(config) ? protocols : ["https", "ssh"])
 
 /** The public address of agents. */
 export const agentsUrlOf = ({

@@ -19,7 +19,7 @@ import type { Log } from "@superstep/toolkit/log/log"
 import { MemberFailures } from "@superstep/toolkit/log/member-failures"
 import { realClock } from "@superstep/toolkit/time/clock"
 import { createApp } from "./app.js"
-import { startBackground } from "./background.js"
+import { type LogTarget, startBackground } from "./background.js"
 import { codeComparer, comparedLimits } from "./code-changes/operations.js"
 import { gitOf, sourcesOf } from "./code-sources.js"
 import {
@@ -29,6 +29,7 @@ import {
   consoleOriginsOf,
   defaultQuotasOf,
   gitProtocolsOf,
+  isForThisMachine,
   ownNamesOf,
 } from "./config.js"
 import { type Folders, foldersOf } from "./home/folders.js"
@@ -45,7 +46,7 @@ import { installationIdOf } from "./home/home-queries.js"
 import { authorityOf, authorityProblem } from "./host-names/authority-settings.js"
 import { centralOf, listenerSettingsProblem } from "./listeners/mirror/settings.js"
 import { listenerExists } from "./listeners/operations.js"
-import { type Sink, sinkOf, sinkProblem } from "./log-forwarding/sink.js"
+import { sinkOf, sinkProblem } from "./log-forwarding/sink.js"
 import { LiveLogs } from "./logs/live-logs.js"
 import { loadMasterKey } from "./master-key.js"
 import type { RunTotals } from "./metrics/sampler.js"
@@ -114,7 +115,7 @@ export interface ControlPlaneOptions {
 /** In a shared place it resolves when this process is in charge; until then it stands by. */
 export async function startControlPlane(input: ControlPlaneOptions): Promise<ControlPlane> {
   const { config, log, place } = input
-  const logSink = allowedSink(config)
+  const logTarget = allowedSink(config)
   const isShared = "openHost" in place
   refuse(authorityProblem(config) ?? oidcProblem(config) ?? listenerSettingsProblem(config))
   refuse(isShared ? sharedKeyProblem(config) : certificateProblem(config, place.host))
@@ -131,7 +132,7 @@ export async function startControlPlane(input: ControlPlaneOptions): Promise<Con
     undo.push(leaveDatabase)
     const own = isShared ? await openShared(place, db) : place
     refuse(certificateProblem(config, own.host))
-    return await startParts(input, { ...own, folders, server, db, leaveDatabase, logSink, undo })
+    return await startParts(input, { ...own, folders, server, db, leaveDatabase, logTarget, undo })
   } catch (error) {
     for (const step of undo.toReversed()) await step()
     throw error
@@ -181,17 +182,22 @@ async function takeMigrated(
   }
 }
 
-const addressRulesOf = ({ host, webhookPrivateNetworks }: Config): AddressRules => ({
-  allowsLoopback: isThisMachine(host),
-  allowsPrivate: webhookPrivateNetworks,
+const addressRulesOf = (config: Config): AddressRules => ({
+  allowsLoopback: isForThisMachine(config),
+  allowsPrivate: config.webhookPrivateNetworks,
 })
 
-/** @throws InvalidSettings  log lines may not be sent to the operator's address */
-function allowedSink(config: Config): Sink | undefined {
+/**
+ * Where log lines go, and which addresses that may be: the operator names it, and may run a collector beside a proxy.
+ * @throws InvalidSettings  they may not be sent there
+ */
+function allowedSink(config: Config): LogTarget | undefined {
   const sink = sinkOf(config)
-  const problem = sink && sinkProblem(addressRulesOf(config), sink)
+  if (!sink) return undefined
+  const rules = { ...addressRulesOf(config), allowsLoopback: isThisMachine(config.host) }
+  const problem = sinkProblem(rules, sink)
   refuse(problem && `SUPERSTEP_LOG_FORWARD_URL: ${problem}`)
-  return sink
+  return { sink, rules }
 }
 
 /** The base of all parts. */
@@ -200,7 +206,7 @@ interface Foundation extends OwnPlace {
   readonly server: ServerFacts
   readonly db: Database
   readonly leaveDatabase: () => Promise<void>
-  readonly logSink: Sink | undefined
+  readonly logTarget: LogTarget | undefined
   /** Functions that stop what was started, in the order of the starts. */
   readonly undo: (() => Promise<unknown>)[]
 }
@@ -211,7 +217,7 @@ interface Foundation extends OwnPlace {
  */
 async function startParts(
   input: ControlPlaneOptions,
-  { homeId, host, folders, server, db, leaveDatabase, logSink, undo }: Foundation,
+  { homeId, host, folders, server, db, leaveDatabase, logTarget, undo }: Foundation,
 ): Promise<ControlPlane> {
   const { config, log } = input
   const { edge } = host
@@ -287,7 +293,7 @@ async function startParts(
   const background = await startBackground(context, {
     ...config,
     webhookRules,
-    logSink,
+    logTarget,
     authority: authorityOf(config),
     runTotals,
     reportOf: planner.reportOf,
@@ -305,7 +311,7 @@ async function startParts(
     pollMs: config.pollMs,
     agentsUrl: agentsUrlOf(config),
     apiUrl: apiUrlOf(config),
-    allowsLoopback: isThisMachine(config.host),
+    allowsLoopback: isForThisMachine(config),
   })
   undo.push(pushWork.stop)
   const subscription = await db.listen(pipelineChannel, wake, () => wake())

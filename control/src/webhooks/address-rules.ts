@@ -3,7 +3,7 @@ import { isIP } from "node:net"
 import { addressKind } from "@superstep/toolkit/webhooks/addresses"
 
 export interface AddressRules {
-  /** Whether this machine may be called: true while the platform itself listens only on it. */
+  /** Whether this machine may be called: true while only this machine reaches the platform. */
   readonly allowsLoopback: boolean
   readonly allowsPrivate: boolean
 }
@@ -30,7 +30,7 @@ export function addressProblem({ allowsLoopback, allowsPrivate }: AddressRules, 
   const kind = addressKind(address)
   if (kind === "never") return `${address} is not an address that webhooks may call`
   if (kind === "loopback" && !allowsLoopback) {
-    return `${address} is this machine, which may be called only while the platform listens on loopback only (SUPERSTEP_HOST)`
+    return `${address} is this machine, which may be called only while the platform listens on loopback only (SUPERSTEP_HOST) and has no public address (SUPERSTEP_PUBLIC_URL)`
   }
   if (kind === "private" && !allowsPrivate) {
     return `${address} is in a private network, which may not be called unless SUPERSTEP_WEBHOOK_PRIVATE_NETWORKS is set`

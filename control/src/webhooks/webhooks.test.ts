@@ -8,6 +8,7 @@ import { silent } from "@superstep/toolkit/testing/test-cluster"
 import { until } from "@superstep/toolkit/testing/until"
 import { type Receiver, startReceiver } from "@superstep/toolkit/webhooks/testing/receiver"
 import { recordEvent } from "../events/operations.js"
+import { testPlatform } from "../pipeline/testing/platform.js"
 import { exampleDeployment, startApi, type TestApi } from "../testing/api.js"
 import { createDeliveryLoop } from "./delivery-loop.js"
 import { deleteWebhook } from "./operations.js"
@@ -218,6 +219,17 @@ test("past events are sent again by id or by time, also those from before the we
   assert.deepEqual([nothing.status, foreign.status], [422, 404])
   assert.equal(repeated.headers.get("idempotent-replayed"), "true")
   assert.deepEqual(numbers(receiver), [1, 2, 2, 2])
+})
+
+test("behind a proxy on the same machine, this machine may not be called (W4)", async () => {
+  await using platform = await testPlatform()
+  const create = async () => (await platform.call("POST", "/v2/webhooks", { url: "http://127.0.0.1:9/" })).status
+  await platform.start()
+  const alone = await create()
+  await platform.kill()
+  await platform.start({ SUPERSTEP_PUBLIC_URL: "https://superstep.example.org" })
+
+  assert.deepEqual([alone, await create()], [201, 422])
 })
 
 test("an address in the operator's networks is refused at creation and at the call (W4)", async () => {
