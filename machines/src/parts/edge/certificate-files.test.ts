@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import { readdirSync, readFileSync, statSync } from "node:fs"
+import { mkdirSync, readdirSync, readFileSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { test } from "node:test"
 import { route } from "@superstep/edge/testing/harness"
@@ -57,4 +57,9 @@ test("a certificate that cannot be written, as on a full disk, does not stop the
   const files = certificateFiles({ folder, reader: undefined, log: silent })
 
   await files.addMissing(tableWith(first), async () => "pem")
+
+  await files.addUnwritten()
+  mkdirSync(folder, { recursive: true })
+  await files.addUnwritten()
+  assert.deepEqual(readdirSync(folder), [`${first}.pem`], "it is written when that is possible, without another table")
 })

@@ -17,24 +17,40 @@ export interface CertificateFiles {
 }
 
 export function certificateFiles({ folder, reader, log }: CertificateFiles) {
+  /** Kept, since whoever pushes a table answers for its certificates only until the push has ended. */
+  const unwritten = new Map<string, string>()
+  const write = async (sha256: string, pem: string): Promise<void> => {
+    try {
+      await writeShared(certificateFile(folder, sha256), pem, reader)
+      unwritten.delete(sha256)
+    } catch (err) {
+      if (!unwritten.has(sha256))
+        log.error({ err, certificate: sha256 }, "a certificate cannot be written for the edge")
+      unwritten.set(sha256, pem)
+    }
+  }
   return {
     /** Before the edge gets the table: it reads a file when a caller asks for its name. */
     async addMissing(table: Table, pemOf: Parameters<Edge["push"]>[1]): Promise<void> {
       for (const sha256 of certificatesOf(table)) {
-        const file = certificateFile(folder, sha256)
-        const isThere = await access(file).then(() => true, ifCode(missing, false))
+        const isThere = await access(certificateFile(folder, sha256)).then(() => true, ifCode(missing, false))
         if (isThere || !pemOf) continue
         // One that cannot be read or written must not keep the table from the edge, which then shows the operator's certificate.
-        try {
-          await writeShared(file, await pemOf(sha256), reader)
-        } catch (err) {
-          log.error({ err, certificate: sha256 }, "a certificate cannot be handed to the edge")
-        }
+        const pem = await pemOf(sha256).catch((err: unknown) =>
+          log.error({ err, certificate: sha256 }, "a certificate cannot be handed to the edge"),
+        )
+        if (pem !== undefined) await write(sha256, pem)
       }
+    },
+    /** Writes what could not be written: the next table may come much later than space on the disk. */
+    async addUnwritten(): Promise<void> {
+      for (const [sha256, pem] of unwritten) await write(sha256, pem)
     },
     /** After it has taken the table. */
     async removeOthers(table: Table): Promise<void> {
-      const wanted = new Set([...certificatesOf(table)].map((sha256) => `${sha256}.pem`))
+      const certificates = certificatesOf(table)
+      for (const sha256 of unwritten.keys()) if (!certificates.has(sha256)) unwritten.delete(sha256)
+      const wanted = new Set([...certificates].map((sha256) => `${sha256}.pem`))
       const names = await readdir(folder).catch(ifCode(missing, []))
       for (const name of names.filter((it) => !wanted.has(it))) await rm(join(folder, name), { force: true })
     },

@@ -99,6 +99,7 @@ export function edgeOnThisMachine(options: EdgeOptions): EdgeProcess {
   const ensure = async (): Promise<void> => {
     await retired.retireAll()
     await copyCertificate()
+    await certificates.addUnwritten()
     const command = await commandOf(options, files, place)
     const running = await find()
     const isSilent = silentSince !== undefined && performance.now() - silentSince > options.hangMs
