@@ -49,9 +49,9 @@ test("an operator follows all workspaces, reconnects and misses nothing, even af
   await api.call("DELETE", `/v2/deployments/${own}`)
 
   const back = await openEvents(url, { ...operator(api), "last-event-id": first.events.at(-1)?.id ?? "" })
-  await until(() => back.events.length === 1, { what: "the deletion arrived" })
+  await until(() => back.events.length === 2, { what: "the deletion arrived" })
   await api.callAsOther("POST", "/v2/deployments", { body: exampleDeployment("more") })
-  await until(() => back.events.length === 3, { what: "it goes on" })
+  await until(() => back.events.length === 4, { what: "it goes on" })
   const refused = await fetch(url, { headers: { "x-api-key": api.apiKey, accept: "text/event-stream" } })
 
   assert.deepEqual(
@@ -59,7 +59,7 @@ test("an operator follows all workspaces, reconnects and misses nothing, even af
     [
       ...["key.created", "key.created"],
       ...["deployment.created", "revision.status_changed", "deployment.created", "revision.status_changed"],
-      ...["deployment.updated", "deployment.created", "revision.status_changed"],
+      ...["revision.status_changed", "deployment.updated", "deployment.created", "revision.status_changed"],
     ],
   )
   assert.equal(refused.status, 403)
