@@ -13,7 +13,6 @@ const startingFilesInBatch = 16
 const wideFilesInBatch = 3
 
 const costs = new URL("test-costs.mjs", import.meta.url).href
-const ending = new URL("end-after-failure.mjs", import.meta.url).href
 
 // A file that changes the process would affect the files after it, and one that measures the process is affected by those before it.
 const needsOwnProcess = [
@@ -77,8 +76,8 @@ export function inBatches(files, { checkout, folder, wide = new Set(), apart = f
       return `describe(${name}, () => {\n  before(() => turnTo(${name}))\n  return import(${url})\n})\n`
     })
     const setting = `process.env.SUPERSTEP_WIDE_TESTS = "${wide.has(batch[0]) ? 1 : 0}"\n`
-    const account = `const turnTo = accountOf(${JSON.stringify(join(folder, "costs"))}, "modules of ${packageOf(batch[0])}")\nendAfterFailure()\n`
-    const imports = `import { before, describe } from "node:test"\nimport { accountOf } from ${JSON.stringify(costs)}\nimport { endAfterFailure } from ${JSON.stringify(ending)}\n`
+    const account = `const turnTo = accountOf(${JSON.stringify(join(folder, "costs"))}, "modules of ${packageOf(batch[0])}")\n`
+    const imports = `import { before, describe } from "node:test"\nimport { accountOf } from ${JSON.stringify(costs)}\n`
     writeFileSync(path, `${imports}${setting}${account}${suites.join("")}`)
     return path
   })
