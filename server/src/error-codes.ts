@@ -97,6 +97,13 @@ export const serverCodes = {
     cause: "The model's key is missing or its host does not answer; `detail` has the text.",
     next: "Correct `store.index.embed` of `langgraph.json` or its variables, then send the request again.",
   },
+  item_changed: {
+    http: [409],
+    what: "The stored item is not the one that the request names in `if_value`, so nothing was written.",
+    cause:
+      "An agent or another client put or deleted the item after it was read; or `if_value` is null, and there is an item.",
+    next: "Read the item again, and send its present value as `if_value` if your change still applies.",
+  },
   namespace_required: {
     http: [400],
     what: "An item of the store needs a namespace with at least one label.",

@@ -1,7 +1,7 @@
 /** Access rules for items (agent-server-api §9, §12.3). */
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { Forbidden, InvalidInput, NotFound, Refused } from "@superstep/toolkit/errors/errors"
+import { Conflict, Forbidden, InvalidInput, NotFound, Refused } from "@superstep/toolkit/errors/errors"
 import { anyone, type Caller } from "../auth/caller.js"
 import type { MetadataFilter } from "../auth/metadata-filter.js"
 import { serverDatabase } from "../testing/test-server.js"
@@ -25,8 +25,8 @@ const rewriting = (change: (value: { readonly namespace?: unknown }) => object):
 const ann = onlySeeing({ owner: "ann" })
 const bob = onlySeeing({ owner: "bob" })
 
-const put = (store: Store, caller: Caller, key: string, value: object, namespace = ["n"]) =>
-  putItem(store, caller, newItem.parse({ namespace, key, value }))
+const put = (store: Store, caller: Caller, key: string, value: object, namespace = ["n"], if_value?: object | null) =>
+  putItem(store, caller, newItem.parse({ namespace, key, value, if_value }))
 const at = (key: string, namespace = ["n"]) => ({ namespace, key })
 const search = async (store: Store, caller: Caller) =>
   (await searchItems(store, caller, { namespace: [], limit: 10, offset: 0 })).map(({ key }) => key)
@@ -43,6 +43,10 @@ test("a caller sees, changes and deletes only items that its filter matches", as
   assert.equal(await getItem(store, bob, at("none")), null)
   await assert.rejects(getItem(store, bob, at("a")), NotFound)
   await assert.rejects(put(store, bob, "a", { owner: "bob" }), NotFound)
+  // What a caller may not see it cannot guess either.
+  for (const guess of [null, { owner: "ann" }]) {
+    await assert.rejects(put(store, bob, "a", { owner: "bob" }, ["n"], guess), NotFound)
+  }
   await assert.rejects(put(store, bob, "new", { owner: "ann" }), Forbidden)
   await assert.rejects(deleteItem(store, bob, at("a")), NotFound)
   await assert.rejects(deleteItem(store, bob, at("none")), Forbidden)
@@ -114,7 +118,8 @@ test("a rule may change the namespace, which is validated like that of a request
     namespace: ["users", "ann", ...((value.namespace as string[]) ?? [])],
   }))
 
-  await put(store, own, "k", { n: 1 })
+  await put(store, own, "k", { n: 1 }, ["n"], null)
+  await assert.rejects(put(store, own, "k", { n: 2 }, ["n"], null), Conflict)
   await putItem(store, anyone, newItem.parse({ namespace: ["n"], key: "public", value: {} }))
 
   assert.deepEqual((await getItem(store, anyone, at("k", ["users", "ann", "n"])))?.value, '{"n":1}')

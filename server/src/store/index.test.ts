@@ -71,6 +71,27 @@ test("an item's score is that of its nearest text, and a put may select the text
   assert.deepEqual(asked[0], ["misc", "about whales", "about tea"])
 })
 
+test("S9: an edit keeps the paths that were embedded and the time at which the item expires, unless it names others", async () => {
+  await using db = await serverDatabase()
+  const { store } = indexed(db, { index: { ...index, fields: ["text", "title"] } })
+  const value = { text: "tea", notes: ["a", "b"] }
+  await put(store, "hidden", value, { index: false, ttl: 0.5 })
+  await put(store, "own", value, { index: ["notes[*]"], ttl: 60 })
+  await put(store, "usual", value)
+  const rows = () => db.rows<{ at: string | null }>(sql`select key, expires_at::text as at from store order by key`)
+  const before = await rows()
+
+  for (const key of ["hidden", "own", "usual"]) {
+    await put(store, key, { title: "Tea", text: "tea", notes: ["b", "c"] }, { if_value: value })
+  }
+  const names = await db.rows<{ of: string }>(sql`select key || ' ' || field_name as of from store_vectors order by 1`)
+
+  assert.deepEqual(await rows(), before)
+  assert.deepEqual(fieldsOf(names, "of"), ["own notes[*].0", "own notes[*].1", "usual text", "usual title"])
+  await put(store, "own", value, { if_value: { title: "Tea", text: "tea", notes: ["b", "c"] }, ttl: null })
+  assert.equal((await rows())[1]?.at, null)
+})
+
 test("vectors belong to the current value, whoever changed it", async () => {
   await using db = await serverDatabase()
   const { store } = indexed(db)

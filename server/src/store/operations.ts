@@ -1,5 +1,5 @@
 /** Store operations of clients. Each applies the access rules once and is limited to items that they allow (agent-server-api §9). */
-import { Forbidden, InvalidInput, NotFound } from "@superstep/toolkit/errors/errors"
+import { Conflict, Forbidden, InvalidInput, NotFound } from "@superstep/toolkit/errors/errors"
 import { checkExact } from "@superstep/toolkit/http/exact-number"
 import { toJsonText } from "@superstep/toolkit/http/json"
 import { problemsOf } from "@superstep/toolkit/http/problems"
@@ -10,17 +10,19 @@ import { withDefaultTtl } from "./batch.js"
 import { type Item, type Namespace, toPlace } from "./item.js"
 import {
   deleteItem as deleteInDatabase,
+  fieldNamesAt,
   findItem,
   holdPlace,
   isItemThere,
+  keepExpiry,
   listNamespaces as listInDatabase,
   putItems,
   searchItems as searchInDatabase,
   wouldBeVisible,
 } from "./queries.js"
-import { askedItem, askedNamespaces, askedPut, askedSearch } from "./schema.js"
+import { askedItem, askedNamespaces, askedPut, askedSearch, type newItem } from "./schema.js"
 import type { Store } from "./store-settings.js"
-import { vectorOfQuery, vectorsOfPuts } from "./vectors.js"
+import { indexOfVectors, vectorOfQuery, vectorsOfPuts } from "./vectors.js"
 
 /**
  * A rule may change the request, so the result is validated like the request itself.
@@ -38,12 +40,17 @@ const notFound = () => new NotFound("Item not found")
 const forbidden = () => new Forbidden("Not authorized")
 
 /**
- * Puts an item, replacing an existing one.
+ * Puts an item, replacing an existing one; with `if_value` only the one that the client has read (S9).
  * @throws NotFound         the existing item is one that the caller may not see
  * @throws Forbidden        the caller would not be allowed to see the new item
+ * @throws Conflict         another item than that of `if_value` is there
  * @throws EmbeddingFailed  and nothing was changed
  */
-export async function putItem(store: Store, caller: Caller, asked: z.output<typeof askedPut>): Promise<void> {
+export async function putItem(
+  store: Store,
+  caller: Caller,
+  { if_value: read, ...asked }: z.output<typeof newItem>,
+): Promise<void> {
   const { value: put, filter } = await authorized(caller, "store:put", askedPut, {
     ...asked,
     index: asked.index ?? null,
@@ -51,14 +58,23 @@ export async function putItem(store: Store, caller: Caller, asked: z.output<type
   const place = toPlace(put)
   const value = toJsonText(put.value)
   if (filter && !(await wouldBeVisible(store.db, place, value, filter))) throw forbidden()
-  const puts = [withDefaultTtl(store, { ...put, index: put.index ?? undefined, value })]
+  const isEdit = read !== undefined && read !== null
+  // Read before the lock: the embedding may take long.
+  const kept = isEdit ? indexOfVectors(store.index, await fieldNamesAt(store.db, place)) : undefined
+  const puts = [withDefaultTtl(store, { ...put, index: put.index ?? kept, value })]
   const vectors = await vectorsOfPuts(store, puts)
-  if (filter === undefined) return putItems(store.db, undefined, puts, vectors)
+  if (filter === undefined && read === undefined) return putItems(store.db, undefined, puts, vectors)
   await store.db.transaction(async (tx) => {
-    if (!(await holdPlace(tx, place, filter))) throw notFound()
+    const held = await holdPlace(tx, place, { filter, value: isEdit ? toJsonText(read) : null })
+    if (!held.isFree) throw notFound()
+    if (read !== undefined && !held.hasValue) throw new Conflict(isEdit ? changed : exists, "item_changed")
     await putItems(tx, undefined, puts, vectors)
+    if (isEdit && put.ttl === undefined) await keepExpiry(tx, place, held)
   })
 }
+
+const changed = "the item was changed or deleted after it was read: read it again"
+const exists = "there is an item with this namespace and key: read it before you replace it"
 
 /**
  * @returns null when there is no such item

@@ -185,17 +185,47 @@ export async function wouldBeVisible(db: Db, { prefix, key }: Place, value: stri
   return row?.visible === true
 }
 
-/**
- * Locks a place until the transaction ends, so that no other transaction can put an item there.
- * @returns whether the place is free, or has an item that the caller may see
- */
-export async function holdPlace(tx: Db, place: Place, filter: MetadataFilter): Promise<boolean> {
+interface HeldPlace {
+  /** Whether there is no item, or one that the caller may see. */
+  readonly isFree: boolean
+  /** Whether the item has the given value; for null: whether there is no item. */
+  readonly hasValue: boolean
+  readonly expiresAt: string | null
+  readonly ttlMinutes: number | null
+}
+
+interface Expected {
+  readonly filter: MetadataFilter | undefined
+  /** JSON text. */
+  readonly value: string | null
+}
+
+/** Locks a place until the transaction ends, so that no other transaction can put an item there. */
+export async function holdPlace(tx: Db, place: Place, { filter, value }: Expected): Promise<HeldPlace> {
   const { prefix, key } = place
   await tx.run(sql`insert into store (prefix, key, value, expires_at) values (${prefix}, ${key}, '{}', '-infinity')
     on conflict (prefix, key) do nothing`)
-  const row = await tx.row<{ free: boolean }>(sql`
-    select (not ${isThere} or ${isVisible(filter)}) as free from store s where ${isAt(place)} for update`)
-  return row?.free === true
+  const row = await tx.row<HeldPlace>(sql`
+    select (not ${isThere} or ${isVisible(filter)}) as "isFree",
+      case when ${isThere} then s.value end is not distinct from ${value && toJsonbText(value)}::jsonb as "hasValue",
+      s.expires_at::text as "expiresAt", s.ttl_minutes as "ttlMinutes"
+    from store s where ${isAt(place)} for update`)
+  if (!row) throw new Error("a place that was just made is gone")
+  return row
+}
+
+/** Gives an item that was put the time to live that it had when its place was locked. */
+export async function keepExpiry(tx: Db, place: Place, { expiresAt, ttlMinutes }: HeldPlace): Promise<void> {
+  await tx.run(sql`update store s set expires_at = ${expiresAt}::timestamptz, ttl_minutes = ${ttlMinutes}
+    where ${isAt(place)}`)
+}
+
+/** The names of the vectors of an item. */
+export async function fieldNamesAt(db: Db, place: Place): Promise<string[]> {
+  const rows = await db.rows<{ name: string }>(
+    sql`select s.field_name as name from store_vectors s where ${isAt(place)}`,
+  )
+  return rows.map(({ name }) => name)
 }
 
 /** Deletes some expired items; a server that does so concurrently deletes others. @returns how many */

@@ -33,6 +33,23 @@ test("items can be put, read, changed, searched, listed and deleted", async () =
   assert.deepEqual([await get(), (await http.send("GET", `${items}?namespace=none&key=k`)).text], [null, "null"])
 })
 
+test("S9: of two puts at once for the value that both read one succeeds, and none after the item was deleted", async () => {
+  await using http = await freshHttp()
+  const put = async (n: number, if_value: object | null) => {
+    const { status, json } = await http.send("PUT", items, { ...place, value: { n, b: [1, "\u0000"] }, if_value })
+    return status === 204 ? status : (json as { code: string }).code
+  }
+  const bothPut = async (if_value: object | null) => (await Promise.all([put(1, if_value), put(2, if_value)])).sort()
+
+  for (const seen of [null, { b: [1, "\u0000"], n: 0 }]) {
+    assert.deepEqual(await bothPut(seen), [204, "item_changed"])
+    await http.send("PUT", items, { ...place, value: { n: 0, b: [1, "\u0000"] } })
+  }
+  assert.equal(await put(3, null), "item_changed")
+  await http.send("DELETE", items, place)
+  assert.equal(await put(3, { n: 0, b: [1, "\u0000"] }), "item_changed")
+})
+
 test("invalid requests are rejected with the reference server's messages, and change nothing", async () => {
   await using http = await freshHttp()
   const put = (over: object) => ["PUT", items, { ...place, value: {}, ...over }] as const
@@ -50,6 +67,7 @@ test("invalid requests are rejected with the reference server's messages, and ch
     [put({ value: null }), 422, /body\.value/],
     [put({ index: [""] }), 422, /body\.index/],
     [put({ ttl: 0 }), 422, /body\.ttl/],
+    [put({ if_value: [] }), 422, /body\.if_value/],
     [put({ ttl: 1e300 }), 422, /body\.ttl/],
     [["GET", `${items}?namespace=a&key=a&key=b`], 422, /query\.key/],
     [["GET", `${items}?namespace=a..b&key=k`], 422, labels],

@@ -59,7 +59,7 @@ function addItemRoutes(api: Api, store: Store): void {
     responses: {
       204: { description: "It is stored" },
       400: { description: "The namespace is empty" },
-      409: { description: "The project's embedding failed" },
+      409: { description: "The project's embedding failed, or the stored item is not that of `if_value`" },
       ...invalid,
     },
     handle: async ({ c, body }) => {

@@ -39,6 +39,12 @@ export const newItem = z.object({
   value: itemValue,
   index: index.nullish(),
   ttl: ttl.nullish(),
+  if_value: itemValue
+    .nullable()
+    .optional()
+    .describe(
+      "The value that the client has read, or null if it found no item (extension): 409 if another one is stored now. An item that is replaced keeps a ttl and an index that the request leaves out",
+    ),
 })
 
 // SDKs join labels by dots; the official OpenAPI document also allows to repeat the parameter for each label.
@@ -72,7 +78,7 @@ export const namespaceSearch = z.object({
 })
 
 // The values that access rules get and may change (agent-server-api §12.3).
-export const askedPut = newItem
+export const askedPut = newItem.omit({ if_value: true })
 export const askedItem = z.object({ namespace, key: plainText, ...refresh })
 export const askedSearch = z.object({
   namespace,

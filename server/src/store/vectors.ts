@@ -57,6 +57,19 @@ export async function vectorsOfPuts({ index, embed }: Store, puts: readonly Put[
   }
 }
 
+/**
+ * The `index` of a put that replaces an item and embeds the same paths, as far as the item's vectors tell them: without vectors none.
+ * @param fieldNames  of the item's vectors
+ */
+export function indexOfVectors(index: StoreIndex | undefined, fieldNames: readonly string[]): Put["index"] {
+  if (fieldNames.length === 0) return false
+  const paths = [...new Set(fieldNames.map((name) => name.replace(numberOfText, "")))]
+  return paths.every((path) => index?.fields.includes(path)) ? undefined : paths
+}
+
+// Only a path that matches several texts numbers them.
+const numberOfText = /(?<=[*{].*)\.\d+$/
+
 /** The vector of a search's query; undefined without a query, or without an index (S4). @throws EmbeddingFailed */
 export async function vectorOfQuery({ index, embed }: Store, query: string | undefined): Promise<string | undefined> {
   if (!index || !query) return undefined
