@@ -203,14 +203,14 @@ interface Expected {
 /** Locks a place until the transaction ends, so that no other transaction can put an item there. */
 export async function holdPlace(tx: Db, place: Place, { filter, value }: Expected): Promise<HeldPlace> {
   const { prefix, key } = place
-  await tx.run(sql`insert into store (prefix, key, value, expires_at) values (${prefix}, ${key}, '{}', '-infinity')
-    on conflict (prefix, key) do nothing`)
+  // The update changes nothing: it locks a row that is there, so that it cannot be deleted before it is looked at.
   const row = await tx.row<HeldPlace>(sql`
-    select (not ${isThere} or ${isVisible(filter)}) as "isFree",
+    insert into store as s (prefix, key, value, expires_at) values (${prefix}, ${key}, '{}', '-infinity')
+    on conflict (prefix, key) do update set updated_at = s.updated_at
+    returning (not ${isThere} or ${isVisible(filter)}) as "isFree",
       case when ${isThere} then s.value end is not distinct from ${value && toJsonbText(value)}::jsonb as "hasValue",
-      s.expires_at::text as "expiresAt", s.ttl_minutes as "ttlMinutes"
-    from store s where ${isAt(place)} for update`)
-  if (!row) throw new Error("a place that was just made is gone")
+      s.expires_at::text as "expiresAt", s.ttl_minutes as "ttlMinutes"`)
+  if (!row) throw new Error("an insert with a conflict clause has returned no row")
   return row
 }
 
