@@ -160,8 +160,8 @@ export const faults = [
     changes: [
       {
         file: claims,
-        find: "o.status = 'pending' and o.seq < r.seq and",
-        replace: "o.status = 'pending' and o.seq > r.seq and",
+        find: "o.status = 'pending' and is_due_before(o, r)",
+        replace: "o.status = 'pending' and is_due_before(r, o)",
       },
     ],
     campaign: chaos("--histories", "--kills", "400", "--seed", "1"),

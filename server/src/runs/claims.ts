@@ -10,7 +10,7 @@ import { type AttemptEnding, type CancelAction, type Claim, maxLosses } from "./
 /**
  * Claims the runs that have waited longest since they could start. Two servers never get the same run (R1); a thread has one
  * running run (R2, held by the index `runs_one_running_per_thread`, so a clash is a 23505: look again); a thread's runs start
- * in the order of their requests (R3); a run is executed by its revision (R6).
+ * in the order in which they are due (R3); a run is executed by its revision (R6).
  * @param runsAlone  true: runs that need a worker of their own (R9); false: runs that share a worker
  * @param exceptGraphs  graphs whose runs are left, because the free slots are in workers of another language (R13)
  * @returns at most `limit` claims; fewer when fewer runs wait
@@ -25,7 +25,7 @@ export const claimRuns = async (
         ${exceptGraphs.length === 0 ? sql`` : sql`and r.graph_id <> all (${exceptGraphs}::text[])`}
         and r.not_before <= superstep_now() and not exists (
           select from runs o where o.thread_id = r.thread_id
-            and (o.status = 'running' or (o.status = 'pending' and o.seq < r.seq and o.not_before <= superstep_now())))`
+            and (o.status = 'running' or (o.status = 'pending' and is_due_before(o, r))))`
   const isOurs =
     revisionId === null
       ? sql`true`

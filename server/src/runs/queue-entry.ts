@@ -58,7 +58,7 @@ export function waitOf(facts: WaitFacts, room: ServerRoom): Wait {
     return because("thread_busy", message, { run_id: facts.thread_runs })
   }
   if (facts.thread_waits !== null) {
-    const message = `A run of its thread was requested before it and waits too: ${facts.thread_waits}.`
+    const message = `A run of its thread is due before it and waits too: ${facts.thread_waits}.`
     return because("thread_order", message, { run_id: facts.thread_waits })
   }
   if (facts.revision_id !== null && room.revisionId !== null && facts.revision_id !== room.revisionId) {

@@ -80,6 +80,30 @@ test("the queue shows in which order runs will start, and why each one waits", a
   assert.equal(one.total, "1")
 })
 
+test("a delayed run starts after what was requested before it was due, and no run before an earlier one when the clock was set back (R3)", async () => {
+  await using http = await freshHttp({ slots: 1 })
+  const threadId = await newThread(http)
+  const running = await addRun(http, threadId)
+  const delayed = await addRun(http, threadId, { after_seconds: 3600 })
+  const first = await addRun(http, threadId)
+  const ahead = sql`created_at + interval '0.2 s'`
+  await http.db.run(sql`update runs set created_at = ${ahead}, not_before = ${ahead} where run_id = ${first.run_id}`)
+  const second = await addRun(http, threadId)
+  await http.db.run(sql`update runs set not_before = (select not_before + interval '1 us' from runs where run_id = ${second.run_id})
+    where run_id = ${delayed.run_id}`)
+
+  const inOrder = [running, first, second, delayed]
+  const { runs } = await queue(http)
+  const { started } = http.server.workers
+  for (const n of inOrder.keys()) (await until(() => started[n], { what: "the next run to execute" })).done()
+
+  assert.deepEqual(fieldsOf(runs, "run_id"), fieldsOf(inOrder.slice(1), "run_id"))
+  assert.deepEqual(
+    started.map(({ order }) => order.runId),
+    fieldsOf(inOrder, "run_id"),
+  )
+})
+
 test("the queue contains only runs of threads that the caller may see", async () => {
   await using http = await freshHttp({ slots: 0 })
   const anns = await addRun(http, await newThread(http, { owner: "ann" }))

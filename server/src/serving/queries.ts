@@ -69,7 +69,7 @@ export async function findLongestWaiting(db: Db): Promise<number | null> {
     select extract(epoch from now() - greatest(r.created_at, r.not_before))::float8 * 1000 as waiting_ms from runs r
     where r.status = 'pending' and r.revision_id is null and r.not_before <= now() and not exists (
       select from runs o where o.thread_id = r.thread_id
-        and (o.status = 'running' or (o.status = 'pending' and o.seq < r.seq and o.not_before <= now())))
+        and (o.status = 'running' or (o.status = 'pending' and is_due_before(o, r))))
     order by r.not_before, r.seq limit 1`)
   return row?.waiting_ms ?? null
 }

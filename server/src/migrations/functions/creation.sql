@@ -17,6 +17,7 @@ declare
   _server_id uuid := _claimer ->> 'serverId';
   _own_revision text := _claimer ->> 'revisionId';
   _in_flight uuid[] := '{}';
+  _created_at timestamptz := superstep_now();
   _stopped uuid[] := '{}';
   _stopping jsonb;
   _waiting jsonb;
@@ -33,7 +34,9 @@ begin
       return query select 'no_thread', null::uuid, false, '{}'::uuid[], null::timestamptz, null::jsonb, null::jsonb;
       return;
     end if;
-    _in_flight := array(select r.run_id from runs r where r.thread_id = _thread_id and r.status in ('pending', 'running'));
+    -- Also when the clock was set back, a run is not due before one that was requested earlier (R3).
+    select coalesce(array_agg(r.run_id), '{}'), greatest(_created_at, max(r.created_at)) into _in_flight, _created_at
+      from runs r where r.thread_id = _thread_id and r.status in ('pending', 'running');
     if _multitask_strategy = 'reject' and cardinality(_in_flight) > 0 then
       return query select 'thread_busy', null::uuid, false, '{}'::uuid[], null::timestamptz, null::jsonb, null::jsonb;
       return;
@@ -69,10 +72,10 @@ begin
     _claim_id := gen_random_uuid();
   end if;
   insert into runs (run_id, thread_id, assistant_id, graph_id, status, metadata, kwargs, multitask_strategy, is_resumable,
-      delete_thread_on_completion, not_before, attempt, claim_id, claimed_by, lease_until, claimed_at, watched_by, caller,
+      delete_thread_on_completion, created_at, not_before, attempt, claim_id, claimed_by, lease_until, claimed_at, watched_by, caller,
       webhook, revision_id, executed_revision_id)
     values (_run_id, _thread_id, _assistant_id, _graph_id, case when _claim_id is null then 'pending' else 'running' end,
-      _metadata, _kwargs, _multitask_strategy, _is_resumable, _delete_thread, superstep_now() + make_interval(secs => _after_seconds),
+      _metadata, _kwargs, _multitask_strategy, _is_resumable, _delete_thread, _created_at, _created_at + make_interval(secs => _after_seconds),
       case when _claim_id is null then 0 else 1 end, _claim_id,
       case when _claim_id is not null then _server_id end,
       case when _claim_id is not null then superstep_now() + make_interval(secs => (_claimer ->> 'leaseMs')::integer / 1000.0) end,
@@ -84,7 +87,7 @@ begin
     _waiting := case when cardinality(_in_flight) > 0 and _after_seconds <= 0 then startable_run(_thread_id)
       else jsonb_build_object('revisionId', _executor, 'runsAlone', false) end;
   end if;
-  return query select 'created', _claim_id, _has_checkpoint, _stopped, superstep_now(), _stopping, _waiting;
+  return query select 'created', _claim_id, _has_checkpoint, _stopped, _created_at, _stopping, _waiting;
 end
 $$;
 

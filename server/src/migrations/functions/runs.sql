@@ -18,6 +18,12 @@ create or replace function has_waiting_run(_thread_id uuid) returns boolean lang
   ) is not null
 $$;
 
+-- The order in which the pending runs of a thread start (R3). A delayed run takes its place when it is due: what was requested before that
+-- comes first, such as the answer to a question that its input would replace.
+create or replace function is_due_before(_run runs, _other runs) returns boolean language sql immutable as $$
+  select (_run.not_before, _run.seq) < (_other.not_before, _other.seq)
+$$;
+
 -- The pending run of a thread that could start now: `{revisionId, runsAlone}`, where `revisionId` may execute it. Null: no run is
 -- pending, or a run of the thread is running, whose end starts the next one. By the clock: a run that was created while the caller waited
 -- for the thread's lock can start now, and nobody else wakes a server for it.
@@ -26,7 +32,7 @@ create or replace function startable_run(_thread_id uuid) returns jsonb language
   from runs r
   where r.thread_id = _thread_id and r.status = 'pending' and r.not_before <= superstep_clock()
     and (select o.seq from runs o where o.thread_id = _thread_id and o.status = 'running' order by o.seq limit 1) is null
-  order by r.seq limit 1
+  order by r.not_before, r.seq limit 1
 $$;
 
 -- Sets the status of a thread without a running run: `busy` if another one is pending, else `_at_rest`.
@@ -72,6 +78,7 @@ create or replace function has_saved_input(_thread_id uuid, _run_id uuid) return
 $$;
 
 -- What earlier attempts of a claimed run have saved of its command. `answer`: that a task got an answer, by a write of a task that has an answer.
+-- It may be an earlier answer, if several tasks of a step ask: then the task that this run answers may ask again, and nobody's answer is used twice.
 -- `writes`: only the command's own writes (`update`, `goto`), which come before those of any task. Else null. The root may have no checkpoint of
 -- the run yet, since the task may be one of a subgraph, or have asked again.
 create or replace function saved_of_command(_run runs) returns text language plpgsql stable as $$

@@ -74,8 +74,8 @@ export async function recordRuns(db: Database): Promise<void> {
           new.claim_id, old.claimed_by, new.claimed_by, _run.losses, _run.servers_lost, _run.runs_alone, _run.cancel_action,
           _run.delete_thread_on_completion, _run.not_before <= superstep_now(),
           (select count(*) from runs o where o.thread_id = _run.thread_id and o.run_id <> _run.run_id and o.status = 'running'),
-          (select count(*) from runs o where o.thread_id = _run.thread_id and o.status = 'pending' and o.seq < _run.seq
-            and o.not_before <= superstep_now()),
+          (select count(*) from runs o where o.thread_id = _run.thread_id and o.status = 'pending'
+            and (o.not_before, o.seq) < (_run.not_before, _run.seq)),
           case when new.status = 'pending' then new.past_attempts -> -1 ->> 'ending' end,
           old.claimed_by is not null and (old.lease_until >= superstep_now()
             or exists (select from servers s where s.server_id = old.claimed_by and s.lease_until >= superstep_now()));
