@@ -23,7 +23,7 @@ test("a client gets one run after another, and the ends of runs do not end its s
   const threadId = await newThread(http)
   const stream = await follow(http, threadId)
 
-  const first = await say(http, threadId, "one")
+  const first = await say(http, threadId, "hé\nllo")
   await untilEnds(stream, 1)
   const second = await say(http, threadId, "two")
   await untilEnds(stream, 2)
@@ -35,7 +35,7 @@ test("a client gets one run after another, and the ends of runs do not end its s
     ["end", { run_id, status: "success" }, `${run_id}:3`],
   ]
   assert.deepEqual(fieldsOf(stream.events(), "event", "data", "id"), [
-    ...eventsOf(first, "one"),
+    ...eventsOf(first, "hé\nllo"),
     ...eventsOf(second, "two"),
   ])
   stream.leave()

@@ -7,7 +7,7 @@ import { until } from "@superstep/toolkit/testing/until"
 import { putCheckpoint } from "../checkpoints/queries.js"
 import { freshHttp, startTestHttp, type TestHttp } from "../testing/test-http.js"
 import { serverDatabase } from "../testing/test-server.js"
-import { newThread, startedRun } from "../testing/thread-streams.js"
+import { addRun, newThread, startedRun } from "../testing/thread-streams.js"
 import type { RunResult } from "../workers/port.js"
 import { findRun } from "./queries.js"
 
@@ -137,4 +137,33 @@ test("when a server closes its streams, runs with on_disconnect cancel continue"
 
   assert.deepEqual(row, { cancel_action: null })
   assert.equal(run.isCancelled, false)
+})
+
+test("a disconnecting client cancels its run only when it requested that", async () => {
+  await using http = await freshHttp()
+
+  const watching = await http.stream("POST", "/runs/stream", { assistant_id: "agent", input: {} })
+  const goesOn = await startedRun(http, 0)
+  const hasty = await http.stream("POST", "/runs/stream", { assistant_id: "agent", input: {}, on_disconnect: "cancel" })
+  const stops = await startedRun(http, 1)
+  watching.leave()
+  hasty.leave()
+  await until(() => stops.isCancelled, { what: "the run to be cancelled" })
+
+  assert.equal(goesOn.isCancelled, false)
+  goesOn.done()
+})
+
+test("cancel returns 202 at once, and 204 with wait; a thread's id is case-insensitive", async () => {
+  await using http = await freshHttp()
+  const threadId = await newThread(http)
+
+  const first = await addRun(http, threadId)
+  const replies = [await http.send("POST", `/threads/${threadId}/runs/${first}/cancel?wait=0&action=interrupt`)]
+  const second = await addRun(http, threadId)
+  replies.push(await http.send("POST", `/threads/${threadId}/runs/${second}/cancel?wait=1`))
+  const run = await http.send("GET", `/threads/${threadId.toUpperCase()}/runs/${second}`)
+
+  assert.deepEqual(fieldsOf(replies, "status"), [202, 204])
+  assert.equal((run.json as { status: string }).status, "interrupted")
 })

@@ -107,8 +107,10 @@ test("an activation sets the traffic of every revision; a canary handles neither
   const activateWith = async (request: object) => (await http.send("POST", "/internal/activate", request, token)).status
   const mayWhat = () =>
     http.db.row(sql`select may_claim('canary') as claims, is_active('canary') as "isActive" from (values (1)) nothing`)
-  const statusOf = async () => (await http.send("GET", "/internal/status", undefined, token)).json as object
+  const statusReply = () => http.send("GET", "/internal/status", undefined, token)
+  const statusOf = async () => (await statusReply()).json as object
 
+  const anonymous = await http.send("GET", "/ok")
   const unfit = [canaryAt(0), canaryAt(100), { weight: 10 }, { canary: { revision_id: "base", weight: 10 } }]
   const refused = await Promise.all(unfit.map(activateWith))
   const before = await statusOf()
@@ -118,6 +120,8 @@ test("an activation sets the traffic of every revision; a canary handles neither
   const ended = await activateWith({})
   const after = await mayWhat()
 
+  assert.equal(anonymous.status, 401)
+  assert.equal((await statusReply()).headers.get("x-revision-id"), "base")
   assert.deepEqual(refused, [422, 422, 422, 422])
   assert.deepEqual([shared, ended], [204, 204])
   assert.deepEqual(asCanary, { claims: true, isActive: false })
