@@ -1,7 +1,9 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import { QueryClient } from "@tanstack/react-query"
 import type { Agent } from "../agent/use-agent.js"
 import { readInterrupted } from "./read-interrupted.js"
+import { leaveList } from "./use-approvals.js"
 import { waitingOf } from "./waiting.js"
 
 test("a question is found behind many older threads that stopped at a breakpoint", async () => {
@@ -17,4 +19,19 @@ test("a question is found behind many older threads that stopped at a breakpoint
     waitingOf(threads).map(({ threadId }) => threadId),
     ["asking"],
   )
+})
+
+test("a reading that began before an answer does not bring its question back", async () => {
+  const queries = new QueryClient()
+  const [queryKey, asking] = [["approvals", "agent"], [{ thread_id: "t" }]]
+  queries.setQueryData(queryKey, asking)
+  let release = () => {}
+  const queryFn = () => new Promise<object>((resolve) => (release = () => resolve(asking)))
+  const reading = queries.fetchQuery({ queryKey, queryFn }).catch(() => {})
+
+  await leaveList(queries, "agent", [{ threadId: "t", runId: "r", error: undefined }])
+  release()
+  await reading
+
+  assert.deepEqual(queries.getQueryData(queryKey), [])
 })
