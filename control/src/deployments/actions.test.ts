@@ -74,7 +74,8 @@ const versionOf = async (path: string) => (await api.call("GET", path)).headers.
 
 test("a requested revision is refused while one is in progress, unless it may queue or supersede (CP-D8)", async () => {
   const { path, revision } = await created(exampleDeployment("conflicts"))
-  const body = { source_revision_config: { repo_ref: "next" } }
+  const source_config = { resource_spec: { cpu: 2, x_unknown: [1] } }
+  const body = { source_revision_config: { repo_ref: "next" }, source_config }
 
   const refused = await api.call("POST", `${path}/revisions`, { body })
   const queued = await api.call("POST", `${path}/revisions?on_conflict=queue`, { body })
@@ -89,6 +90,7 @@ test("a requested revision is refused while one is in progress, unless it may qu
   assert.match(queued.body.actor, /^api_key:[0-9a-f-]{36}$/)
   assert.equal(superseding.status, 201)
   assert.equal(superseding.body.source_revision_config.repo_ref, "next")
+  assert.deepEqual(superseding.body.resource_spec, source_config.resource_spec)
   assert.equal(odd.status, 422)
   const { body: list } = await api.call("GET", `${path}/revisions`)
   assert.deepEqual(fieldsOf(list.resources, "id", "status"), [

@@ -174,9 +174,10 @@ test("a ready-made image gets its defaults, and no deployment type", async () =>
   assert.equal(typed.status, 400)
 })
 
-test("absent fields get the defaults that readers expect, and unknown ones are ignored and listed", async () => {
+test("absent fields and nulls get the defaults that readers expect, and unknown ones are ignored and listed", async () => {
   await using api = await startApi()
-  const source_config = { repo_url: "https://github.com/acme/shop", speed: 1 }
+  const nulls = { integration_id: null, deployment_type: null, build_on_push: null, build_command: null }
+  const source_config = { ...nulls, repo_url: "https://github.com/acme/shop", speed: 1 }
   const body = { ...exampleDeployment(), colour: "blue", "a\nb": 1, source_config }
 
   const reply = await api.call("POST", "/v2/deployments", { body })
