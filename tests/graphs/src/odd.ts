@@ -76,7 +76,7 @@ const oddities: Record<string, (config: LangGraphRunnableConfig) => unknown> = {
     process.exit(3)
   },
   flood({ writer }) {
-    for (let i = 0; i < 200; i++) writer?.({ i, padding: "x".repeat(20_000) })
+    for (let i = 0; i < 200; i++) writer?.({ i, padding: "x".repeat(i === 0 ? 500_000 : 20_000) })
     return "flooded"
   },
   burst({ writer }) {

@@ -1,23 +1,21 @@
-/** One node that sends many large events: no faster than a busy machine's client can read, or all of them at once. */
+/** One node that sends many large events, no faster than a busy machine's client can read. */
 import { setTimeout as sleep } from "node:timers/promises"
 import { Annotation, type LangGraphRunnableConfig, StateGraph } from "@langchain/langgraph"
 
 const State = Annotation.Root({
   events: Annotation<number>,
   eventBytes: Annotation<number>,
-  /** Sends without a pause. */
-  atOnce: Annotation<boolean>,
   sent: Annotation<number>,
 })
 
 // After every fourth event: 64 KB each are some 12 MB a second.
 const pauseMs = 20
 
-async function pour({ events, eventBytes, atOnce }: typeof State.State, config: LangGraphRunnableConfig) {
+async function pour({ events, eventBytes }: typeof State.State, config: LangGraphRunnableConfig) {
   const filling = "x".repeat(eventBytes)
   for (let event = 0; event < events; event++) {
     config.writer?.({ event, filling })
-    if (!atOnce && event % 4 === 3) await sleep(pauseMs)
+    if (event % 4 === 3) await sleep(pauseMs)
   }
   return { sent: events }
 }

@@ -48,7 +48,7 @@ async def end() -> None:
 async def flood() -> str:
     write = get_stream_writer()
     for i in range(200):
-        write({"i": i, "padding": "x" * 20_000})
+        write({"i": i, "padding": "x" * (500_000 if i == 0 else 20_000)})
     return "flooded"
 
 
