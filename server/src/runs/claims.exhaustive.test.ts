@@ -67,6 +67,8 @@ interface Outcome {
   readonly wakes?: boolean
   /** Whether the step's claim was found to be lost. */
   readonly isLost?: boolean
+  /** Whether the step releases runs that it does not end. */
+  readonly releases?: boolean
 }
 
 interface Step {
@@ -174,7 +176,7 @@ const takeBack = (server: 0 | 1, ending: "lease_ended" | "server_restarted" | "a
     const released = []
     for (const one of lost.filter(isOne))
       released.push(await releaseRun(db, { ...one, ending, watcher: undefined }, "{}"))
-    return { wakes: released.some(({ waiting }) => waiting !== null) }
+    return { wakes: released.some(({ waiting }) => waiting !== null), releases: true }
   },
 })
 
@@ -183,7 +185,7 @@ const release = (by: Given, ending: AttemptEnding): Step => ({
   by,
   take: async (db) => {
     const { outcome, waiting } = await releaseRun(db, { ...by, ending, watcher: undefined }, "{}")
-    return { isLost: outcome === "claim_lost", wakes: waiting !== null }
+    return { isLost: outcome === "claim_lost", wakes: waiting !== null, releases: true }
   },
 })
 
@@ -289,6 +291,8 @@ function check(before: Facts, after: Facts, { by }: Step, outcome: Outcome, give
     )
     const was = before.runs.find(({ run_id }) => run_id === run.run_id)
     if (was && isFinal(was.status)) assert.deepEqual(run, was, "a run that is over does not change")
+    if (outcome.releases && was?.status === "running" && was.cancel_action !== null && run.status !== "running")
+      assert.equal(run.status, "interrupted", "R7: a run with a requested stop ends as such when its attempt is over")
     if (was) assert.ok(run.attempt >= was.attempt, "attempts are counted up")
   }
   for (const runId of Object.keys(after.saved))

@@ -81,18 +81,6 @@ test("the end of a run names the run that was created while the end waited for t
   assert.deepEqual(row?.waiting, { revisionId: null, runsAlone: false })
 })
 
-test("a stop whose notification was lost is found at the next renewal (X4)", async () => {
-  await using server = await freshServer()
-  const { runId } = await addRun(server)
-  const execution = await attemptOf(server, runId)
-
-  await server.db.run(sql`update runs set cancel_action = 'interrupt' where run_id = ${runId}`)
-  await server.executor.renew()
-  await waitForEnd(server, runId)
-
-  assert.equal(execution.isCancelled, true)
-})
-
 test("when a run is taken back and claimed by the same server again, the old attempt ends and only the new one publishes events (X2)", async () => {
   await using server = await freshServer()
   const client = new Listening()
@@ -263,19 +251,6 @@ for (const action of ["interrupt", "rollback"] as const) {
   })
 }
 
-test("a run with a requested stop is not attempted again when its worker dies first (R7)", async () => {
-  await using server = await freshServer()
-  const { threadId, runId } = await addRun(server)
-  const execution = await attemptOf(server, runId)
-  await server.db.run(sql`update runs set cancel_action = 'interrupt' where run_id = ${runId}`)
-
-  execution.die()
-  await waitForEnd(server, runId)
-
-  assert.equal((await getRun(server, { threadId, runId })).status, "interrupted")
-  assert.equal(server.workers.started.length, 1)
-})
-
 test("expired leases count as losses once the run executes alone, hand-backs never do (R5)", async () => {
   await using db = await serverDatabase()
   const first = await startTestServer(db)
@@ -294,18 +269,4 @@ test("expired leases count as losses once the run executes alone, hand-backs nev
   const { attempt, status, error } = await getRun(server, { threadId, runId })
   assert.deepEqual([attempt, status, JSON.parse(error ?? "null").error], [7, "error", "WorkerLost"])
   assert.deepEqual(alone, [false, false, false, true, true, true])
-})
-
-test("a run that ends after its claim was lost has another attempt (R4)", async () => {
-  await using server = await freshServer({ slots: 1 })
-  const { threadId, runId } = await addRun(server)
-  const first = await attemptOf(server, runId)
-
-  await takeBack(server.db, runId)
-  first.done({ status: "error" })
-  ;(await attemptOf(server, runId, 2)).done()
-  await waitForEnd(server, runId)
-
-  const { attempt, status } = await getRun(server, { threadId, runId })
-  assert.deepEqual([attempt, status], [2, "success"])
 })
