@@ -1,12 +1,12 @@
 /** The routes of crons. */
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { serverDatabase } from "../testing/test-server.js"
-import { agent, type Cron, created, cronOf, newThread, runsOf, startHttp } from "./testing/cron.js"
+import { freshHttp } from "../testing/test-http.js"
+import { newThread } from "../testing/thread-streams.js"
+import { agent, type Cron, created, cronOf, runsOf } from "./testing/cron.js"
 
 test("a cron has the requested fields and its next due time", async () => {
-  await using db = await serverDatabase()
-  await using http = await startHttp(db)
+  await using http = await freshHttp({ graphs: ["agent"] })
   const { json } = await http.send("POST", "/runs", { assistant_id: "agent" })
   const { assistant_id } = json as { assistant_id: string }
 
@@ -50,8 +50,7 @@ test("a cron has the requested fields and its next due time", async () => {
 })
 
 test("a patch changes the given fields: null removes, metadata is merged, the next due time is computed again", async () => {
-  await using db = await serverDatabase()
-  await using http = await startHttp(db)
+  await using http = await freshHttp({ graphs: ["agent"] })
   const { cron_id } = await created(http, {
     end_time: "2030-06-01T00:00:00Z",
     metadata: { team: "a", level: 1 },
@@ -85,8 +84,7 @@ test("a patch changes the given fields: null removes, metadata is merged, the ne
 })
 
 test("a search filters by assistant, thread, state and exact metadata, sorts and pages", async () => {
-  await using db = await serverDatabase()
-  await using http = await startHttp(db)
+  await using http = await freshHttp({ graphs: ["agent"] })
   const threadId = await newThread(http)
   const one = await created(http, { metadata: { team: "a", tags: ["x"], odd: "a\u0000b" } })
   const two = await created(http, { metadata: { team: "a", tags: ["x", "y"] }, enabled: false })
@@ -120,8 +118,7 @@ test("a search filters by assistant, thread, state and exact metadata, sorts and
 })
 
 test("invalid requests are rejected with a message, and change nothing", async () => {
-  await using db = await serverDatabase()
-  await using http = await startHttp(db)
+  await using http = await freshHttp({ graphs: ["agent"] })
   const threadId = await newThread(http)
   const { cron_id } = await created(http)
   const refused = async (method: string, path: string, body: unknown, status = 422) => {
@@ -174,10 +171,10 @@ test("invalid requests are rejected with a message, and change nothing", async (
 })
 
 test("a cron that is run by hand creates its run at once, once for a key, and keeps its due time", async () => {
-  await using db = await serverDatabase()
-  await using http = await startHttp(db)
+  await using http = await freshHttp({ graphs: ["agent"] })
   const threadId = await newThread(http)
   const cron = await created(http, { enabled: false }, `/threads/${threadId}/runs/crons`)
+  assert.equal(cron.on_run_completed, null)
   const path = `/runs/crons/${cron.cron_id}/run`
   const key = { "idempotency-key": "k1" }
 
@@ -190,7 +187,7 @@ test("a cron that is run by hand creates its run at once, once for a key, and ke
   assert.equal(missing.status, 404)
   const run = first.json as { thread_id: string; metadata: Record<string, unknown> }
   assert.deepEqual([run.thread_id, run.metadata.cron_id], [threadId, cron.cron_id])
-  assert.equal((await runsOf(db, cron.cron_id)).length, 1)
+  assert.equal((await runsOf(http.db, cron.cron_id)).length, 1)
   const { next_run_date, enabled } = await cronOf(http, cron.cron_id)
   assert.deepEqual([next_run_date, enabled], [cron.next_run_date, false])
 })

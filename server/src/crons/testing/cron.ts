@@ -1,10 +1,9 @@
-/** Helpers for tests of crons: a server with an assistant. Tests move due times instead of waiting. */
+/** Helpers for tests of crons, whose server has the graph "agent". Tests move due times instead of waiting. */
 import assert from "node:assert/strict"
-import type { Database, Db } from "@superstep/toolkit/db/database"
+import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { until } from "@superstep/toolkit/testing/until"
-import { insertSystemAssistants } from "../../assistants/queries.js"
-import { startTestHttp, type TestHttp, type TestHttpOptions } from "../../testing/test-http.js"
+import type { TestHttp } from "../../testing/test-http.js"
 import type { TestServer } from "../../testing/test-server.js"
 
 export interface Cron {
@@ -17,12 +16,6 @@ export interface Cron {
 
 export const agent = { assistant_id: "agent", schedule: "0 0 1 1 *", input: { n: 1 } }
 
-/** A server that has been activated: its graph has an assistant. */
-export async function startHttp(db: Database, options: TestHttpOptions = {}): Promise<TestHttp> {
-  await insertSystemAssistants(db, ["agent"], {})
-  return startTestHttp(db, options)
-}
-
 export const hourly = { ...agent, schedule: "0 * * * *" }
 
 export async function created(http: TestHttp, fields: object = {}, path = "/runs/crons"): Promise<Cron> {
@@ -33,9 +26,6 @@ export async function created(http: TestHttp, fields: object = {}, path = "/runs
 
 export const cronOf = async (http: TestHttp, cronId: string) =>
   (await http.send("GET", `/runs/crons/${cronId}`)).json as Cron
-
-export const newThread = async (http: TestHttp) =>
-  ((await http.send("POST", "/threads", {})).json as { thread_id: string }).thread_id
 
 /** Moves a cron's due time into the past. */
 export async function makeDue(db: Db, cronId: string, ago = "1 second"): Promise<void> {
