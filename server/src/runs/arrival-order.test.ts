@@ -82,22 +82,6 @@ test("a request whose body arrives late keeps its place, and does not delay othe
   for (const { socket } of [slow, quick]) socket.destroy()
 })
 
-test("a request that hangs loses its place", async () => {
-  await using http = await freshHttp({ slots: 0, turnMaxWaitMs: 1 })
-  const threadId = await newThread(http)
-  const slow = await openSocket(http)
-  const first = requestFor(threadId, 0)
-
-  slow.socket.write(first.head)
-  await until(() => http.server.turns.threads === 1, { what: "the first request has its turn" })
-  await addRun(http, threadId, { metadata: { n: 1 } })
-  slow.socket.write(first.body)
-  await untilQueued(http, threadId, 2)
-
-  assert.deepEqual(await queued(http, threadId), [1, 0])
-  slow.socket.destroy()
-})
-
 function taker(turns: Turns) {
   const order: string[] = []
   const take = (name: string, threadId = "t") => {

@@ -80,8 +80,6 @@ export interface TestServerOptions {
   /** How long the server must be connected to the database before it judges leases; 0 by default. */
   readonly graceMs?: number
   readonly maxGapMs?: number
-  /** How long a request that creates a run waits for earlier, slower ones. */
-  readonly turnMaxWaitMs?: number
   readonly revisionId?: string
   readonly serverId?: string
   /** Interval of polling the queue. */
@@ -109,7 +107,7 @@ export async function startTestServer(shared: Database, options: TestServerOptio
   const db = openDatabase({ uri: shared.uri, poolSize: testPoolSize, ...engineMs, log })
   const { slots = 10, leaseMs = 30_000, graceMs = 0, revisionId = null, serverId = randomUUID() } = options
   const { runTimeoutMs = 0, stopGraceMs = 0, threadTtlMs = 120_000, slowReaderBudgetMs = 10_000 } = options
-  const { tracing, maxWaitingRuns = 0, turnMaxWaitMs = 60_000, sweepMs = 50 } = options
+  const { tracing, maxWaitingRuns = 0, sweepMs = 50 } = options
   const leases = openLeases({ uri: shared.uri, leaseMs, log })
   const { maxGapMs = leaseTimes(leaseMs).maxGapMs } = options
   const webhooks = { ...testWebhooks, ...options.webhooks }
@@ -143,7 +141,7 @@ export async function startTestServer(shared: Database, options: TestServerOptio
   executor.startRenewing()
   await peers.start(localServer(loop, executor))
   await loop.start()
-  const turns = new Turns({ maxWaitMs: turnMaxWaitMs })
+  const turns = new Turns({ maxWaitMs: 60_000 })
   const known = new Known()
   const shares = { db, log, workers, streams, executor, claimer, peers, hints, webhooks, turns, known, maxWaitingRuns }
   const crons = new CronLoop(shares)
