@@ -122,20 +122,9 @@ export async function startTestServer(shared: Database, options: TestServerOptio
   const spans = new SpanWriter({ db, log, hasContent: true })
   const observers = [...metrics.observers, spans.observer, ...(tracing ? [tracing.observer] : [])]
   const observer = observeWith(observers, log)
-  const executor = new Executor({
-    db,
-    leases,
-    log,
-    workers,
-    streams,
-    journal,
-    claimer,
-    peers,
-    runTimeoutMs,
-    stopGraceMs,
-    observer,
-  })
-  const loop = new ClaimLoop({ db, leases, log, executor, streams, claimer, peers, hints, sweepMs, maxGapMs, graceMs })
+  const parts = { db, leases, log, streams, claimer, peers }
+  const executor = new Executor({ ...parts, workers, journal, runTimeoutMs, stopGraceMs, observer })
+  const loop = new ClaimLoop({ ...parts, executor, hints, sweepMs, maxGapMs, graceMs })
   workers.onFree(() => loop.slotFreed())
   await streams.start()
   executor.startRenewing()
@@ -143,7 +132,7 @@ export async function startTestServer(shared: Database, options: TestServerOptio
   await loop.start()
   const turns = new Turns({ maxWaitMs: 60_000 })
   const known = new Known()
-  const shares = { db, log, workers, streams, executor, claimer, peers, hints, webhooks, turns, known, maxWaitingRuns }
+  const shares = { ...parts, workers, executor, hints, webhooks, turns, known, maxWaitingRuns }
   const crons = new CronLoop(shares)
   await crons.start()
   const { callTimeoutMs: timeoutMs = 10_000 } = options
@@ -176,29 +165,8 @@ export async function startTestServer(shared: Database, options: TestServerOptio
     await crons.stop()
     await deliveries?.stop()
   }
-  return {
-    db,
-    leases,
-    log,
-    workers,
-    streams,
-    hints,
-    executor,
-    claimer,
-    turns,
-    known,
-    loop,
-    peers,
-    metrics,
-    tracing,
-    spans,
-    maxWaitingRuns,
-    crons,
-    deliveries,
-    webhooks,
-    crash,
-    [Symbol.asyncDispose]: stop,
-  }
+  const others = { loop, metrics, tracing, spans, crons, deliveries, crash }
+  return { ...shares, ...others, [Symbol.asyncDispose]: stop }
 }
 
 /** The same on a database of its own, which ends with it. */
