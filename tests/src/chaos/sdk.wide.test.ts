@@ -3,9 +3,6 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { Client } from "@langchain/langgraph-sdk"
 import { skip } from "@superstep/toolkit/testing/processes"
-import { until } from "@superstep/toolkit/testing/until"
-import { agentDatabase, startAgentServer } from "../testing/agent-servers.js"
-import { EventReader } from "../testing/event-reader.js"
 import { bodyOf, conversationOf, eventsOf } from "./conversation.js"
 import { factsOf, readEffects } from "./facts.js"
 import { startInstallation } from "./installation.js"
@@ -58,29 +55,4 @@ test("the official SDK rejoins at another server by the last id, without hole or
   const attempts = received.filter(({ event }) => event === "metadata").map(({ data }) => data.attempt)
   assert.deepEqual(attempts, [1, 2])
   assert.deepEqual(received.at(-2)?.data, eventsOf(conversation, 0, 19).at(-1)?.[1])
-})
-
-test("the official SDK that comes back to a plain run after a kill is told that it missed events", async () => {
-  await using db = await agentDatabase()
-  const env = { SUPERSTEP_LEASE_SECONDS: "2" }
-  await using killed = await startAgentServer({ databaseUri: db.uri, env })
-  const { thread_id } = await killed.client.threads.create()
-  const body = { assistant_id: "steps", input: { steps: 20, everyMs: 50 }, stream_mode: ["custom"] }
-  const reader = await EventReader.open(killed, { path: `/threads/${thread_id}/runs/stream`, body })
-  await until(() => reader.events.length > 3, { what: "the run has begun" })
-  const lastEventId = String(reader.lastId)
-  const runId = JSON.parse(reader.events[0]?.data ?? "{}").run_id
-
-  await killed.kill()
-  await using server = await startAgentServer({ databaseUri: db.uri, env })
-  const events: unknown[] = []
-  for await (const { event, data } of server.client.runs.joinStream(thread_id, runId, { lastEventId })) {
-    events.push({ event, data })
-  }
-
-  assert.deepEqual(events.slice(0, 2), [
-    { event: "metadata", data: { run_id: runId, attempt: 2, missed: true } },
-    { event: "metadata", data: { run_id: runId, attempt: 2 } },
-  ])
-  assert.deepEqual(events.at(-1), { event: "end", data: { run_id: runId, status: "success" } })
 })
