@@ -4,6 +4,7 @@ import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import type { AssistantRow } from "../assistants/assistant.js"
 import { anyone } from "../auth/caller.js"
+import { addRun } from "../testing/as-anyone.js"
 import { freshServer } from "../testing/test-server.js"
 import { type A2aParts, requireTask } from "./operations.js"
 import { taskKey } from "./queries.js"
@@ -33,7 +34,7 @@ test("a task whose question is answered while it is read is not reported as canc
   assert.equal(task.state, "submitted")
 })
 
-test("a task that is cancelled while it waits behind an open question is canceled, and the asking task keeps its question", async () => {
+test("a task that is cancelled while it waits behind an open question is canceled, and the asking task keeps its question, also beside a delayed run", async () => {
   await using server = await freshServer({ slots: 0 })
   const [threadId, asking, waiting, assistantId] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()]
   const interrupts = JSON.stringify({ task: [{ id: "a", value: "Which one?" }] })
@@ -49,9 +50,12 @@ test("a task that is cancelled while it waits behind an open question is cancele
         now() + make_interval(secs => ${second}), '{}', '{}', 'enqueue')`)
   const request = { caller: anyone, assistant: { assistant_id: assistantId } as AssistantRow, headers: new Headers() }
 
-  const states = await Promise.all(
-    [asking, waiting].map(async (id) => (await requireTask(server as unknown as A2aParts, request, id)).state),
-  )
+  const states = () =>
+    Promise.all(
+      [asking, waiting].map(async (id) => (await requireTask(server as unknown as A2aParts, request, id)).state),
+    )
+  const before = await states()
+  await addRun(server, { on: threadId, after_seconds: 3600 })
 
-  assert.deepEqual(states, ["input-required", "canceled"])
+  assert.deepEqual([...before, ...(await states())], ["input-required", "canceled", "input-required", "canceled"])
 })

@@ -8,15 +8,20 @@ import type { TaskRun } from "./task.js"
 /** The metadata key with which a run names the task that it continues. */
 export const taskKey = "a2a_task_id"
 
-/** Whether a run was cancelled while it waited: each of its attempts was lost, or it had none, so it has asked nothing and left no state. */
-const endedWaiting = (run: Sql) =>
-  sql`(${run}.status = 'interrupted' and ${run}.attempt = coalesce(jsonb_array_length(${run}.past_attempts), 0))`
+/**
+ * Whether a run has asked nothing and left no state: it waits until it is due, or was cancelled while it waited. Each of its attempts was lost, or it
+ * had none.
+ */
+const changedNothing = (run: Sql) =>
+  sql`((${run}.status = 'interrupted' or ${run}.status = 'pending' and ${run}.not_before > superstep_now())
+    and ${run}.attempt = coalesce(jsonb_array_length(${run}.past_attempts), 0))`
 
 const columns = sql`r.run_id, r.thread_id, r.assistant_id, r.status, r.attempt, r.metadata, r.kwargs, r.error,
   r.multitask_strategy, r.is_resumable, r.cancel_reason, r.input_saved, r.created_at, r.updated_at,
-  not ${endedWaiting(sql`r`)} and not exists (select from runs later where later.thread_id = r.thread_id
-    and (later.created_at, later.run_id) > (r.created_at, r.run_id) and not ${endedWaiting(sql`later`)}) as is_latest,
-  t.status as thread_status, t.values, t.interrupts`
+  not ${changedNothing(sql`r`)} and not exists (select from runs later where later.thread_id = r.thread_id
+    and is_due_before(r, later) and not ${changedNothing(sql`later`)}) as is_latest,
+  t.status = 'interrupted' or t.status = 'busy' and t.interrupts::text <> '{}' and not has_due_run(t.thread_id) as thread_asks,
+  t.values, t.interrupts`
 
 /**
  * The newest run of a task, which decides the task's state, with the thread at the same moment: an answer that starts between two statements

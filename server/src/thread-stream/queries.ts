@@ -58,13 +58,7 @@ export const findAskingRun = async (
 
 /** Whether a run of a thread executes, or could: a delayed one does not count before its time. */
 export const hasDueRun = async (db: Db, threadId: string): Promise<boolean> => {
-  const row = await db.row<{ is: boolean }>(sql`
-    select (
-      select r.seq from runs r
-      where r.thread_id = ${threadId} and r.status in ('pending', 'running')
-        and (r.status = 'running' or r.not_before <= superstep_clock())
-      order by r.seq limit 1
-    ) is not null as "is"`)
+  const row = await db.row<{ is: boolean }>(sql`select has_due_run(${threadId}) as "is"`)
   return row?.is === true
 }
 

@@ -18,6 +18,15 @@ create or replace function has_waiting_run(_thread_id uuid) returns boolean lang
   ) is not null
 $$;
 
+-- Whether a run of a thread executes, or could: a delayed one does not count before its time.
+create or replace function has_due_run(_thread_id uuid) returns boolean language sql volatile as $$
+  select (
+    select r.seq from runs r
+    where r.thread_id = _thread_id and r.status in ('pending', 'running') and (r.status = 'running' or r.not_before <= superstep_clock())
+    order by r.seq limit 1
+  ) is not null
+$$;
+
 -- The order in which the pending runs of a thread start (R3). A delayed run takes its place when it is due: what was requested before that
 -- comes first, such as the answer to a question that its input would replace.
 create or replace function is_due_before(_run runs, _other runs) returns boolean language sql immutable as $$
