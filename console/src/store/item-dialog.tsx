@@ -8,12 +8,13 @@ import { onlyReads } from "../frame/button.js"
 import { AddDialog, useClose } from "../frame/dialog.js"
 import { JsonEditor } from "../json-editor/json-editor.js"
 import { objectProblem } from "./item-panel.js"
+import { type ItemPlace, labelsOf, namespaceText } from "./namespaces.js"
 import { useStoreActions } from "./store-data.js"
 
 interface NewItemProps {
   /** Where it is put unless the person says otherwise. */
   readonly namespace: readonly string[]
-  readonly onCreated: (item: { namespace: readonly string[]; key: string }) => void
+  readonly onCreated: (item: ItemPlace) => void
 }
 
 export function NewItem(props: NewItemProps) {
@@ -28,24 +29,25 @@ export function NewItem(props: NewItemProps) {
 function NewItemForm({ namespace: initial, onCreated }: NewItemProps) {
   const { put } = useStoreActions()
   const close = useClose()
-  const { given, field } = useFields({ place: initial.join(" / "), key: "" })
+  const { given, field } = useFields({ place: namespaceText(initial), key: "" })
   const [value, setValue] = useState<unknown>({})
-  const namespace = given.place
-    .split("/")
-    .map((label) => label.trim())
-    .filter(Boolean)
+  const place = { namespace: labelsOf(given.place), key: given.key }
   const onDone = () => {
     close()
-    onCreated({ namespace, key: given.key })
+    onCreated(place)
   }
   return (
     <DialogForm
       submit="Put"
       disabledBecause={objectProblem(value)}
-      act={() => put.mutateAsync({ namespace, key: given.key, value })}
+      act={() => put.mutateAsync({ ...place, value, if_value: null })}
       onDone={onDone}
     >
-      <Field label="Namespace" help="Its labels, separated by slashes, such as users / u1." {...field("place")} />
+      <Field
+        label="Namespace"
+        help={'Its labels, separated by slashes, such as users / u1. Labels with a slash as a list: ["files", "a/b"].'}
+        {...field("place")}
+      />
       <Field label="Key" {...field("key")} />
       <JsonEditor label="Value" value={{}} onChange={setValue} />
     </DialogForm>

@@ -1,6 +1,18 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { cutText, foundItems, itemId, itemLimit, namespaceRows, type StoreItem } from "./namespaces.js"
+import {
+  cutText,
+  foundItems,
+  itemId,
+  itemLimit,
+  labelsOf,
+  namespaceRows,
+  namespaceText,
+  pathIn,
+  pathOf,
+  placeOf,
+  type StoreItem,
+} from "./namespaces.js"
 
 test("namespaces are a tree with their parents, sorted part by part", () => {
   const rows = namespaceRows([["users", "u2"], ["users", "u1", "facts"], ["a.b"], ["a"], ["users-old"]])
@@ -30,12 +42,25 @@ test("a store without an index is searched by text, one with an index by its own
   assert.notEqual(itemId({ namespace: ["a"], key: "b" }), itemId({ namespace: [], key: '["a","b"]' }))
 })
 
+test("a place is the same after it was a text to edit, or part of an address", () => {
+  const cases = { "users / u1": ["users", "u1"], '["files","a/b"]': ["files", "a/b"], '[" a"]': [" a"], "": [] }
+  for (const [text, labels] of Object.entries(cases)) {
+    assert.deepEqual([namespaceText(labels), labelsOf(text)], [text, labels])
+  }
+  assert.deepEqual(labelsOf("a/ b /"), ["a", "b"])
+
+  const place = { namespace: ["n", '["x"]'], key: "7" }
+  for (const raw of [pathOf(place), itemId(place)]) assert.deepEqual(placeOf(pathIn(raw) ?? []), place)
+  for (const raw of [undefined, "", "profile", 5, ["n"], [1, 2]]) assert.equal(pathIn(raw), undefined)
+})
+
 test("a list says what was not read, unless the items were ranked by meaning", () => {
   const full = Array.from({ length: itemLimit }, (_, n) => item(`i${n}`, {}))
   const ranked = full.map((one) => ({ ...one, score: 0.5 }))
 
-  assert.equal(cutText(full.slice(1), ""), undefined)
-  assert.match(cutText(full, "") ?? "", /^The 500 items that changed last/)
-  assert.match(cutText(full, "paris") ?? "", /^Only the 500 items that changed last were searched/)
-  assert.equal(cutText(ranked, "paris"), undefined)
+  assert.equal(cutText(full.slice(1), "", 1), undefined)
+  assert.equal(cutText(full, "", 2), undefined)
+  assert.match(cutText(full, "", 1) ?? "", /^The 500 items that changed last/)
+  assert.match(cutText(full, "paris", 1) ?? "", /^Only the 500 items that changed last were searched/)
+  assert.equal(cutText(ranked, "paris", 1), undefined)
 })

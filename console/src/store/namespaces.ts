@@ -1,4 +1,5 @@
-/** The namespaces of a store as an indented list, and searching what was loaded. Pure. */
+/** The namespaces of a store as an indented list, places as texts, and searching what was loaded. Pure. */
+import { parseJson } from "../json-editor/json-text.js"
 
 export interface NamespaceRow {
   readonly path: readonly string[]
@@ -26,9 +27,30 @@ function inTreeOrder(one: readonly string[], other: readonly string[]): number {
   return (one[at] ?? "") < (other[at] ?? "") ? -1 : 1
 }
 
-export interface StoreItem {
+/**
+ * A namespace as a person may edit it: labels with slashes between them, or a JSON list where that would be read as others.
+ * @see labelsOf
+ */
+export function namespaceText(labels: readonly string[]): string {
+  const text = labels.join(" / ")
+  const list = JSON.stringify(labels)
+  return JSON.stringify(labelsOf(text)) === list ? text : list
+}
+
+/** The labels of such a text. */
+export function labelsOf(text: string): readonly string[] {
+  const list = textsIn(text)
+  if (list) return list
+  const labels = text.split("/").map((label) => label.trim())
+  return labels.filter(Boolean)
+}
+
+export interface ItemPlace {
   readonly namespace: readonly string[]
   readonly key: string
+}
+
+export interface StoreItem extends ItemPlace {
   readonly value: Readonly<Record<string, unknown>>
   readonly created_at: string
   readonly updated_at: string
@@ -37,19 +59,39 @@ export interface StoreItem {
 }
 
 /** Unique among items of all namespaces. */
-export const itemId = ({ namespace, key }: Pick<StoreItem, "namespace" | "key">): string =>
-  JSON.stringify([...namespace, key])
+export const itemId = (place: ItemPlace): string => JSON.stringify(pathOf(place))
 
-/** How many items are read at a time: a store may have millions. */
+/** A place as an address has it: the labels of the namespace, then the key. */
+export const pathOf = ({ namespace, key }: ItemPlace): readonly string[] => [...namespace, key]
+
+export const placeOf = (path: readonly string[]): ItemPlace => ({
+  namespace: path.slice(0, -1),
+  key: path.at(-1) ?? "",
+})
+
+/** @param raw  a list, or its JSON, as in links of older releases */
+export function pathIn(raw: unknown): readonly string[] | undefined {
+  const path = textsIn(typeof raw === "string" ? raw : JSON.stringify(raw))
+  return path && path.length > 1 ? path : undefined
+}
+
+function textsIn(json = ""): readonly string[] | undefined {
+  const { value } = parseJson(json)
+  return Array.isArray(value) && value.every((each) => typeof each === "string") ? value : undefined
+}
+
+/** How many items, and how many namespaces, are read at a time: a store may have millions. */
 export const itemLimit = 500
+export const namespaceLimit = 1000
 
-/** @returns  a sentence about the items that were not read; a ranking by meaning needs none */
-export function cutText(items: readonly StoreItem[], query: string): string | undefined {
-  if (items.length < itemLimit || isRanked(items)) return undefined
-  const others = "A narrower namespace, or the API, lists the others."
-  return query === ""
-    ? `The ${itemLimit} items that changed last. ${others}`
-    : `Only the ${itemLimit} items that changed last were searched. ${others}`
+/**
+ * @param pages  how many pages were read
+ * @returns      a sentence about the items that were not read; a ranking by meaning needs none
+ */
+export function cutText(items: readonly StoreItem[], query: string, pages: number): string | undefined {
+  if (items.length < itemLimit * pages || isRanked(items)) return undefined
+  const last = `${items.length} items that changed last`
+  return query === "" ? `The ${last}.` : `Only the ${last} were searched.`
 }
 
 const isRanked = (items: readonly StoreItem[]): boolean => items.some(({ score }) => typeof score === "number")

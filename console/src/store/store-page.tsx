@@ -1,8 +1,9 @@
 /** The long-term memory of an agent: items by namespace, searched, viewed, edited, deleted. */
 import { Link } from "@tanstack/react-router"
-import { Suspense, useDeferredValue } from "react"
+import { type ReactNode, Suspense, useDeferredValue, useState } from "react"
 import { agentRequest } from "../agent/agent-request.js"
 import { useAgent } from "../agent/use-agent.js"
+import { Button } from "../frame/button.js"
 import { CurlButton } from "../frame/curl-button.js"
 import { Empty, Loading } from "../frame/empty.js"
 import { Page } from "../frame/page.js"
@@ -10,28 +11,52 @@ import { textIn, useSearchState } from "../frame/search.js"
 import { Ago } from "../frame/time.js"
 import { NewItem } from "./item-dialog.js"
 import { ItemPanel } from "./item-panel.js"
-import { cutText, foundItems, itemId, namespaceRows } from "./namespaces.js"
+import {
+  cutText,
+  foundItems,
+  type ItemPlace,
+  itemId,
+  namespaceLimit,
+  namespaceRows,
+  pathIn,
+  pathOf,
+  placeOf,
+} from "./namespaces.js"
 import { itemSearch, namespaceSearch, useItems, useNamespaces } from "./store-data.js"
 
 const searchOf = (raw: Readonly<Record<string, unknown>>) => ({
   namespace: Array.isArray(raw.namespace) ? raw.namespace.map(String) : [],
   query: textIn(raw, "query") ?? "",
-  item: textIn(raw, "item"),
+  item: pathIn(raw.item),
 })
 
 type Search = ReturnType<typeof searchOf>
 
+/** A list that grows by a page; what is shown stays while the next page is read. */
+function usePages() {
+  const [pages, setPages] = useState(1)
+  const read = useDeferredValue(pages)
+  const more = (
+    <Button look="quiet" isPending={read !== pages} onPress={() => setPages(pages + 1)}>
+      Show more
+    </Button>
+  )
+  return { pages: read, more }
+}
+
 export function StorePage() {
   const agent = useAgent()
-  const namespaces = useNamespaces()
+  const { pages, more } = usePages()
+  const namespaces = useNamespaces(pages)
   const [search, change] = useSearchState(searchOf)
-  const { namespace, query } = search
+  const { namespace, query, item } = search
+  const isEmpty = namespaces.length === 0 && item === undefined
   const requests = [
     agentRequest(agent, "POST", "/store/items/search", itemSearch(namespace, query)),
-    agentRequest(agent, "POST", "/store/namespaces", namespaceSearch),
+    agentRequest(agent, "POST", "/store/namespaces", namespaceSearch()),
   ]
-  const onCreated = (put: { namespace: readonly string[]; key: string }) =>
-    change({ namespace: [...put.namespace], item: itemId(put), query: undefined })
+  const choose = (place: ItemPlace | undefined) => change({ item: place && pathOf(place) })
+  const onCreated = (put: ItemPlace) => change({ namespace: [...put.namespace], item: pathOf(put), query: undefined })
   return (
     <Page
       title="Store"
@@ -42,14 +67,20 @@ export function StorePage() {
         </>
       }
     >
-      {namespaces.length === 0 && (
+      {isEmpty && (
         <Empty title="The store is empty">
           Graphs keep what they remember across threads here: <code>store.put(namespace, key, value)</code>.
         </Empty>
       )}
-      {namespaces.length > 0 && (
+      {!isEmpty && (
         <div className="store beside">
-          <Namespaces namespaces={namespaces} chosen={namespace} />
+          <Namespaces namespaces={namespaces} chosen={namespace}>
+            {namespaces.length >= namespaceLimit * pages && (
+              <li className="store-cut note">
+                The first {namespaces.length}. {more}
+              </li>
+            )}
+          </Namespaces>
           <div className="store-items card">
             <label className="store-search">
               <span className="visually-hidden">Search</span>
@@ -62,7 +93,7 @@ export function StorePage() {
               />
             </label>
             <Suspense fallback={<Loading what="Loading the items" />}>
-              <Items search={search} onChange={change} />
+              <Items search={search} onChoose={choose} />
             </Suspense>
           </div>
         </div>
@@ -71,7 +102,14 @@ export function StorePage() {
   )
 }
 
-function Namespaces({ namespaces, chosen }: { namespaces: readonly (readonly string[])[]; chosen: readonly string[] }) {
+interface NamespacesProps {
+  readonly namespaces: readonly (readonly string[])[]
+  readonly chosen: readonly string[]
+  /** The end of the list. */
+  readonly children: ReactNode
+}
+
+function Namespaces({ namespaces, chosen, children }: NamespacesProps) {
   const rows = [{ path: [] as readonly string[], label: "All namespaces", depth: 0 }, ...namespaceRows(namespaces)]
   const key = JSON.stringify(chosen)
   return (
@@ -89,44 +127,63 @@ function Namespaces({ namespaces, chosen }: { namespaces: readonly (readonly str
           </Link>
         </li>
       ))}
-      {namespaces.length >= namespaceSearch.limit && (
-        <li className="store-cut note">Only the first {namespaceSearch.limit} are listed.</li>
-      )}
+      {children}
     </ul>
   )
 }
 
-function Items({ search, onChange }: { search: Search; onChange: (change: { item?: string | undefined }) => void }) {
-  const { namespace, item: chosenId } = search
+interface ItemsProps {
+  readonly search: Search
+  readonly onChoose: (place: ItemPlace | undefined) => void
+}
+
+function Items({ search, onChoose }: ItemsProps) {
+  const { namespace } = search
   // The list of the former query stays while the next one is read.
   const query = useDeferredValue(search.query)
-  const read = useItems(namespace, query)
+  const { pages, more } = usePages()
+  const read = useItems(namespace, query, pages)
   const items = foundItems(read, query)
-  const cut = cutText(read, query)
-  const chosen = items.find((item) => itemId(item) === chosenId) ?? items[0]
-  if (!chosen) return <p className="store-none">Nothing here matches. {cut}</p>
+  const cut = cutText(read, query, pages)
+  const chosen = search.item ? placeOf(search.item) : items[0]
+  const chosenId = chosen && itemId(chosen)
   return (
-    <div className="store-split beside">
-      <ul className="store-list" aria-label="Items">
-        {items.map((item) => (
-          <li key={itemId(item)}>
-            <button
-              type="button"
-              className="pick"
-              aria-current={item === chosen ? "true" : undefined}
-              onClick={() => onChange({ item: itemId(item) })}
-            >
-              <span className="pick-name">{item.key}</span>
-              <span className="note">
-                {item.namespace.join(" / ")} · <Ago at={item.updated_at} />
-                {typeof item.score === "number" && <span className="number"> · {item.score.toFixed(3)}</span>}
-              </span>
-            </button>
-          </li>
-        ))}
-        {cut && <li className="store-cut note">{cut}</li>}
-      </ul>
-      <ItemPanel key={itemId(chosen)} item={chosen} onDeleted={() => onChange({ item: undefined })} />
-    </div>
+    <>
+      {cut && (
+        <p className="store-cut note">
+          {cut} {more}
+        </p>
+      )}
+      {items.length === 0 && <p className="store-none">Nothing here matches.</p>}
+      <div className="store-split beside">
+        <ul className="store-list" aria-label="Items">
+          {items.map((item) => (
+            <li key={itemId(item)}>
+              <button
+                type="button"
+                className="pick"
+                aria-current={itemId(item) === chosenId ? "true" : undefined}
+                onClick={() => onChoose(item)}
+              >
+                <span className="pick-name">{item.key}</span>
+                <span className="note">
+                  {item.namespace.join(" / ")} · <Ago at={item.updated_at} />
+                  {typeof item.score === "number" && <span className="number"> · {item.score.toFixed(3)}</span>}
+                </span>
+              </button>
+            </li>
+          ))}
+        </ul>
+        {chosen && (
+          <ItemPanel
+            key={chosenId}
+            place={chosen}
+            listed={items.find((item) => itemId(item) === chosenId)}
+            onEdit={() => onChoose(chosen)}
+            onDeleted={() => onChoose(undefined)}
+          />
+        )}
+      </div>
+    </>
   )
 }

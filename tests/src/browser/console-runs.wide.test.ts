@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import { withClient } from "@superstep/toolkit/db/with-client"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { childrenOf, killAll, skip as noProc } from "@superstep/toolkit/testing/processes"
 import { until } from "@superstep/toolkit/testing/until"
@@ -309,6 +310,54 @@ test("the console's pages of runs", { skip }, async (t) => {
 
     await page.getByText("Nothing here matches.").waitFor()
     assert.equal(await client.store.getItem(["policies"], "refunds"), null)
+  })
+
+  await t.test(
+    "what an agent writes while a person edits is not overwritten, and does not take the editor away",
+    async () => {
+      const { store } = client
+      const at = ["policies"]
+      await store.putItem(at, "refunds", { limit: 50 })
+      const page = await browser.open("store")
+      await page.getByRole("button", { name: "Edit" }).click()
+      await replaceJson(page, "Value", { limit: 70 })
+      await store.putItem(at, "other", {})
+      await page.getByRole("button", { name: /^other/ }).waitFor()
+
+      await store.putItem(at, "refunds", { limit: 60 })
+      await page.getByRole("button", { name: "Save" }).click()
+      await page.getByText("The item was changed while you edit.").waitFor()
+      assert.deepEqual(await accessibilityProblems(page), [])
+      assert.deepEqual((await store.getItem(at, "refunds"))?.value, { limit: 60 })
+      await page.getByRole("button", { name: "Keep my text" }).click()
+      await page.getByRole("button", { name: "Save" }).click()
+      await page.getByRole("region", { name: "Value" }).getByText("70").waitFor()
+      assert.deepEqual((await store.getItem(at, "refunds"))?.value, { limit: 70 })
+
+      await page.getByRole("button", { name: "New item" }).click()
+      await page.getByRole("textbox", { name: "Namespace" }).fill("policies")
+      await page.getByRole("textbox", { name: "Key" }).fill("refunds")
+      await page.getByRole("button", { name: "Put" }).click()
+      await page.getByText("there is an item with this namespace and key").waitFor()
+    },
+  )
+
+  await t.test("a link to an item shows no other one, and a long list of items is read on", async () => {
+    await withClient(server.db.uri, (db) =>
+      db.query(`insert into store (prefix, key, value, updated_at)
+        select 'many', 'item ' || n, '{}', now() - make_interval(secs => n) from generate_series(0, 500) as n`),
+    )
+    const page = await browser.open(`store?namespace=["many"]&item=["many","none"]`)
+    await page.getByText("This item does not exist").waitFor()
+    const last = page.getByRole("button", { name: /^item 500/ })
+    await page.getByText("The 500 items that changed last.").waitFor()
+    assert.equal(await last.count(), 0)
+    assert.deepEqual(await accessibilityProblems(page), [])
+
+    await page.getByRole("button", { name: "Show more" }).click()
+    await last.click()
+
+    await page.getByRole("region", { name: "Item item 500" }).getByRole("button", { name: "Edit" }).waitFor()
   })
 
   // A browser notes as errors the 503 of the server while a killed worker is replaced, and the refused stop.
