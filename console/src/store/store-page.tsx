@@ -121,6 +121,8 @@ function Namespaces({ namespaces, chosen, children }: NamespacesProps) {
             search={(path.length === 0 ? {} : { namespace: path }) as never}
             className="store-namespace pick cut"
             style={{ paddingLeft: 12 + depth * 14 }}
+            // Otherwise the link without a search counts as the present page of every search.
+            activeOptions={{ exact: true }}
             aria-current={JSON.stringify(path) === key ? "true" : undefined}
           >
             {label}

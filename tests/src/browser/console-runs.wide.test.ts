@@ -351,6 +351,7 @@ test("the console's pages of runs", { skip }, async (t) => {
     await page.getByText("This item does not exist").waitFor()
     const last = page.getByRole("button", { name: /^item 500/ })
     await page.getByText("The 500 items that changed last.").waitFor()
+    assert.deepEqual(await page.locator(".store-namespace[aria-current]").allTextContents(), ["many"])
     assert.equal(await last.count(), 0)
     assert.deepEqual(await accessibilityProblems(page), [])
 
