@@ -15,7 +15,7 @@ import { ClaimLost } from "../workers/fence.js"
 import { checkpointCalls } from "./calls.js"
 import type { NewCheckpoint } from "./checkpoint.js"
 import { findCheckpoints, putCheckpoint, putWrites } from "./queries.js"
-import { addRun, serverDatabase } from "./testing/claimed-runs.js"
+import { addRun, nodeWrite as anyWrite, checkpoint as checkpointOn, serverDatabase } from "./testing/claimed-runs.js"
 import { journalOfAnyClaim } from "./testing/journal-of-any-claim.js"
 
 const threadId = "5f0f1c1e-0000-4000-8000-000000000001"
@@ -28,29 +28,14 @@ const json = (channel: string, version: string, value: unknown) => ({
 })
 
 function checkpoint(id: string, over: Partial<NewCheckpoint> & { versions?: Record<string, string> } = {}) {
-  const { versions = { messages: "1" }, ...rest } = over
-  const body = { v: 4, id, ts: "2026-01-01T00:00:00Z", channel_versions: versions, versions_seen: {} }
-  return {
-    threadId,
-    checkpointNs: "",
-    checkpointId: id,
-    parentCheckpointId: null,
-    checkpoint: JSON.stringify(body),
-    metadata: JSON.stringify({ source: "loop", step: 1 }),
-    blobs: [json("messages", "1", ["hello"])],
-    ...rest,
-  }
+  const { versions: channel_versions = { messages: "1" }, ...rest } = over
+  const own = checkpointOn({ threadId }, id, { metadata: JSON.stringify({ source: "loop", step: 1 }) })
+  const body = JSON.stringify({ ...JSON.parse(own.checkpoint), channel_versions })
+  return { ...own, checkpoint: body, blobs: [json("messages", "1", ["hello"])], ...rest }
 }
 
-const nodeWrite = (idx: number, channel: string, value: unknown, over = {}) => ({
-  taskId: "task-1",
-  taskPath: "~__pregel_pull, ask",
-  idx,
-  channel,
-  type: "json",
-  bytes: Buffer.from(JSON.stringify(value)),
-  ...over,
-})
+const nodeWrite = (idx: number, channel: string, value: unknown, over = {}) =>
+  anyWrite({ taskPath: "~__pregel_pull, ask", idx, channel, bytes: Buffer.from(JSON.stringify(value)), ...over })
 
 test("a saved checkpoint is read back with its blobs and pending writes", async () => {
   await using db = await serverDatabase()
@@ -203,7 +188,7 @@ test("C2: the official saver reads our checkpoints, and we read its checkpoints"
   await untilOfficialLeft(db)
 
   assert.deepEqual(tuple?.checkpoint.channel_values, { messages: ["hello"] })
-  assert.deepEqual(tuple?.pendingWrites, [["task-1", "messages", "hi"]])
+  assert.deepEqual(tuple?.pendingWrites, [["task", "messages", "hi"]])
   assert.equal((tuple?.metadata as { run_id?: string } | undefined)?.run_id, fence.runId)
   const [found] = await findCheckpoints(db, { threadId, checkpointNs: "", limit: 1 })
   assert.equal(found?.parentCheckpointId, "a")

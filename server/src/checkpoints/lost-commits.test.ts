@@ -1,6 +1,5 @@
 /** A database that has lost the commits of the last seconds: a test removes what an attempt knows to be committed. */
 import assert from "node:assert/strict"
-import { randomUUID } from "node:crypto"
 import { test } from "node:test"
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
@@ -8,7 +7,7 @@ import { silent as log } from "@superstep/toolkit/testing/test-cluster"
 import { ClaimLost } from "../workers/fence.js"
 import type { WritingAttempt } from "./attempt-journal.js"
 import { Journal } from "./journal.js"
-import { addRun, checkpoint, idsOf, serverDatabase, type TestRun } from "./testing/claimed-runs.js"
+import { addRun, checkpoint, idsOf, nodeWrite, serverDatabase, type TestRun } from "./testing/claimed-runs.js"
 
 const attemptOf = ({ threadId }: TestRun): WritingAttempt => ({ number: 1, threadId })
 
@@ -37,15 +36,7 @@ test("so is one after a lost write of a task, and one after a lost event (K8)", 
   const journal = new Journal({ db, log })
   const ofWriter = journal.open(wrote, attemptOf(wrote))
   const address = { threadId: wrote.threadId, checkpointNs: "", checkpointId: "c1" }
-  const write = {
-    taskId: randomUUID(),
-    taskPath: "",
-    idx: 0,
-    channel: "messages",
-    type: "json",
-    bytes: Buffer.from("1"),
-  }
-  await ofWriter.putWrites(address, [write])
+  await ofWriter.putWrites(address, [nodeWrite()])
   const ofTeller = journal.open(told, attemptOf(told))
   ofTeller.noteLogged(7)
 

@@ -7,11 +7,11 @@ import { uuid6 } from "@langchain/langgraph-checkpoint"
 import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
-import { serverDatabase } from "../testing/test-server.js"
 import { copyCheckpoints } from "../threads/copy-queries.js"
 import { keepLatestCheckpoints } from "../threads/queries.js"
 import { findDeltaHistory } from "./ancestor-queries.js"
 import { findCheckpoints, putCheckpoint } from "./queries.js"
+import { checkpoint, serverDatabase } from "./testing/claimed-runs.js"
 
 /** An id as LangGraph makes it on a machine whose clock is wrong by this many milliseconds. */
 function idAt(offsetMs: number): string {
@@ -31,15 +31,11 @@ async function threeTurns(db: Database) {
   const ids: string[] = []
   for (const offsetMs of [2000, 0, 0]) {
     const checkpointId = idAt(offsetMs)
-    await putCheckpoint(db, undefined, {
-      threadId,
-      checkpointNs: "",
-      checkpointId,
-      parentCheckpointId: ids.at(-1) ?? null,
-      checkpoint: JSON.stringify({ id: checkpointId, channel_versions: { log: checkpointId } }),
-      metadata: JSON.stringify({ step: ids.length }),
-      blobs: [{ channel: "log", version: checkpointId, type: "json", bytes: Buffer.from(`"${ids.length}"`) }],
-    })
+    await putCheckpoint(
+      db,
+      undefined,
+      checkpoint({ threadId }, checkpointId, { parentCheckpointId: ids.at(-1) ?? null }),
+    )
     ids.push(checkpointId)
   }
   assert.ok((ids[0] ?? "") > (ids[1] ?? ""), "the clocks differ by more than the turns take")
@@ -57,7 +53,12 @@ test("the newest checkpoint is the one that was saved last, and a history goes b
   const history = await findCheckpoints(db, { threadId, checkpointNs: "" })
   const all = await findCheckpoints(db, { threadId })
   const before = await findCheckpoints(db, { threadId, checkpointNs: "", before: second })
-  const head = await findDeltaHistory(db, { threadId, checkpointNs: "", checkpointId: undefined, channels: ["log"] })
+  const head = await findDeltaHistory(db, {
+    threadId,
+    checkpointNs: "",
+    checkpointId: undefined,
+    channels: ["messages"],
+  })
 
   for (const found of [history, all]) assert.deepEqual(fieldsOf(found, "checkpointId"), [third, second, first])
   assert.equal(await newestOf(db, threadId), third)
@@ -96,15 +97,7 @@ test("what a subgraph had saved before a checkpoint of its parent is found by id
   const threadId = randomUUID()
   const [early, parent, late] = [1, 2, 3].map((n) => idAt(n * 1000))
   const put = (checkpointNs: string, checkpointId = "") =>
-    putCheckpoint(db, undefined, {
-      threadId,
-      checkpointNs,
-      checkpointId,
-      parentCheckpointId: null,
-      checkpoint: JSON.stringify({ id: checkpointId, channel_versions: {} }),
-      metadata: "{}",
-      blobs: [],
-    })
+    putCheckpoint(db, undefined, checkpoint({ threadId }, checkpointId, { checkpointNs }))
   await put("sub", early)
   await put("sub", late)
   // With the durability `exit` a parent is saved after its subgraphs, with the id of the time when its step began.

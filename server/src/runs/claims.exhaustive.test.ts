@@ -15,6 +15,7 @@ import { runsLongTests, runsWideTests } from "@superstep/toolkit/testing/wide-te
 import type { NewCheckpoint } from "../checkpoints/checkpoint.js"
 import type { ClaimWrite } from "../checkpoints/claim-batch.js"
 import { writeClaims } from "../checkpoints/queries.js"
+import { checkpoint } from "../checkpoints/testing/claimed-runs.js"
 import { renewServer } from "../servers/queries.js"
 import { endLeases } from "../testing/end-leases.js"
 import { newRun } from "../testing/new-run.js"
@@ -198,15 +199,8 @@ const write = (by: Given, name: string, one: ClaimWrite): Step => ({
   },
 })
 
-const checkpointOf = ({ runId }: Given): NewCheckpoint => ({
-  threadId,
-  checkpointNs: "",
-  checkpointId: randomUUID(),
-  parentCheckpointId: null,
-  checkpoint: "{}",
-  metadata: JSON.stringify({ run_id: runId, source: "loop" }),
-  blobs: [],
-})
+const checkpointOf = ({ runId }: Given): NewCheckpoint =>
+  checkpoint({ threadId }, randomUUID(), { metadata: JSON.stringify({ run_id: runId }), blobs: [] })
 
 const end = (by: Given, status: "success" | "error"): Step =>
   write(by, `ends in ${status}`, {

@@ -8,6 +8,7 @@ import { sql } from "@superstep/toolkit/db/sql"
 import { NotFound } from "@superstep/toolkit/errors/errors"
 import { until } from "@superstep/toolkit/testing/until"
 import { putCheckpoint, putWrites } from "../checkpoints/queries.js"
+import { checkpoint, nodeWrite } from "../checkpoints/testing/claimed-runs.js"
 import { addRun, attemptOf, cancelRun, createRun, getRun, joinRun, waitForEnd } from "../testing/as-anyone.js"
 import { newThread } from "../testing/creations.js"
 import { endLeases, whileLeasesAreOver } from "../testing/end-leases.js"
@@ -229,13 +230,11 @@ for (const action of ["interrupt", "rollback"] as const) {
     const first = await startTestServer(db)
     const attempted = await createRun(first, { threadId: undefined, body: body() })
     const { claimId } = (await attemptOf(first, attempted.run_id)).order
-    const address = { threadId: attempted.thread_id, checkpointNs: "", checkpointId: "1" }
     const fence = { runId: attempted.run_id, claimId }
-    const blobs = [{ channel: "messages", version: "1", type: "json", bytes: Buffer.from("[]") }]
-    const rest = { parentCheckpointId: null, checkpoint: "{}", metadata: JSON.stringify({ run_id: attempted.run_id }) }
-    await putCheckpoint(db, fence, { ...address, ...rest, blobs })
-    const write = { taskId: "t", taskPath: "", idx: 0, channel: "c", type: "json", bytes: Buffer.from("1") }
-    await putWrites(db, fence, address, [write])
+    const metadata = JSON.stringify({ run_id: attempted.run_id })
+    const saved = checkpoint({ threadId: attempted.thread_id }, "1", { metadata })
+    await putCheckpoint(db, fence, saved)
+    await putWrites(db, fence, saved, [nodeWrite()])
     await first[Symbol.asyncDispose]()
     await using server = await startTestServer(db, { slots: 0 })
     const fresh = await createRun(server, { threadId: undefined, body: body() })

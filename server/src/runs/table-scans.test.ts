@@ -7,7 +7,7 @@ import { sql } from "@superstep/toolkit/db/sql"
 import { silent as log } from "@superstep/toolkit/testing/test-cluster"
 import { Journal } from "../checkpoints/journal.js"
 import { findCheckpoints, writeClaims } from "../checkpoints/queries.js"
-import { addRun, checkpoint, ending } from "../checkpoints/testing/claimed-runs.js"
+import { addRun, checkpoint, ending, nodeWrite } from "../checkpoints/testing/claimed-runs.js"
 import { newRun } from "../testing/new-run.js"
 import { wholeReads } from "../testing/rows-read.js"
 import { serverDatabase } from "../testing/test-server.js"
@@ -16,8 +16,6 @@ import { beginRun, deleteRun, findEndedRun } from "./queries.js"
 const tables = ["threads", "runs", "run_events", "checkpoints", "checkpoint_blobs", "checkpoint_writes", "run_spans"]
 // Postgres makes a generic plan for a prepared statement after five executions: that plan must be good, too.
 const rounds = 8
-
-const write = { taskId: "task", taskPath: "", idx: 0, channel: "messages", type: "json", bytes: Buffer.from('"hello"') }
 
 test("a run that is created, saved, logged, ended and deleted reads no table from end to end, when all seem empty", async () => {
   await using db = await serverDatabase()
@@ -43,7 +41,7 @@ test("a run that is created, saved, logged, ended and deleted reads no table fro
         await step(tx, `${kind}: save`, async () => {
           void attempt.log({ seq: 1, event: "values", data: "{}" })
           await attempt.putCheckpoint(checkpoint(run, "a"))
-          await attempt.putWrites({ threadId: run.threadId, checkpointNs: "", checkpointId: "a" }, [write])
+          await attempt.putWrites({ threadId: run.threadId, checkpointNs: "", checkpointId: "a" }, [nodeWrite()])
         })
         await step(tx, `${kind}: read`, () =>
           findCheckpoints(tx, { threadId: run.threadId, checkpointNs: "", limit: 1 }),

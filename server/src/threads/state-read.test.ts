@@ -7,6 +7,7 @@ import { NotFound } from "@superstep/toolkit/errors/errors"
 import { until } from "@superstep/toolkit/testing/until"
 import { anyone } from "../auth/caller.js"
 import { putCheckpoint } from "../checkpoints/queries.js"
+import { checkpoint } from "../checkpoints/testing/claimed-runs.js"
 import { addRun } from "../testing/as-anyone.js"
 import { newThread } from "../testing/creations.js"
 import { freshServer } from "../testing/test-server.js"
@@ -19,15 +20,7 @@ const question = { ...newestState, subgraphs: false, select: undefined }
 const threadOfAgent = (server: { readonly db: Database }) => newThread(server, { metadata: { graph_id: "agent" } })
 
 const save = (db: Database, threadId: string, checkpointId: string, run_id?: string) =>
-  putCheckpoint(db, undefined, {
-    threadId,
-    checkpointNs: "",
-    checkpointId,
-    parentCheckpointId: null,
-    checkpoint: JSON.stringify({ id: checkpointId, channel_versions: { n: "1" } }),
-    metadata: JSON.stringify({ run_id }),
-    blobs: [{ channel: "n", version: "1", type: "json", bytes: Buffer.from("1") }],
-  })
+  putCheckpoint(db, undefined, checkpoint({ threadId }, checkpointId, { metadata: JSON.stringify({ run_id }) }))
 
 const told = { fields: {}, payload: [Buffer.from("{}")] }
 
@@ -45,11 +38,11 @@ test("the call contains the checkpoint: the newest one, or the requested one", a
   await getThreadState(server, anyone, threadId, question)
   await getThreadState(server, anyone, threadId, { ...question, checkpointId: "a" })
 
-  const tuple = { checkpoint_ns: "", blobs: [{ channel: "n", version: "1", type: "json" }], writes: [] }
-  assert.deepEqual(sent, [
-    { ...tuple, checkpoint_id: "b" },
-    { ...tuple, checkpoint_id: "a" },
-  ])
+  const tupleOf = (checkpoint_id: string) => {
+    const blob = { channel: "messages", version: checkpoint_id, type: "json" }
+    return { checkpoint_ns: "", checkpoint_id, blobs: [blob], writes: [] }
+  }
+  assert.deepEqual(sent, [tupleOf("b"), tupleOf("a")])
   await assert.rejects(getThreadState(server, anyone, threadId, { ...question, checkpointId: "c" }), NotFound)
 })
 

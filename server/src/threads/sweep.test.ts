@@ -8,6 +8,7 @@ import { createLog } from "@superstep/toolkit/log/log"
 import { v7 as uuidv7 } from "uuid"
 import { anyone } from "../auth/caller.js"
 import { putCheckpoint } from "../checkpoints/queries.js"
+import { checkpoint } from "../checkpoints/testing/claimed-runs.js"
 import { addRun, createRun } from "../testing/as-anyone.js"
 import { createThread } from "../testing/creations.js"
 import { body } from "../testing/revisions.js"
@@ -102,10 +103,7 @@ test("T4: a server that stops during a sweep waits for one thread only", async (
 test("with keep_latest a thread keeps its newest checkpoint, and its time to live restarts", async () => {
   await using db = await serverDatabase()
   const threadId = await newThread(db, "keep_latest")
-  for (const checkpointId of ["1", "2", "3"]) {
-    const place = { threadId, checkpointNs: "", checkpointId, parentCheckpointId: null }
-    await putCheckpoint(db, undefined, { ...place, checkpoint: "{}", metadata: "{}", blobs: [] })
-  }
+  for (const id of ["1", "2", "3"]) await putCheckpoint(db, undefined, checkpoint({ threadId }, id))
   const first = await findTtl(db, threadId)
   await expire(db, threadId)
 

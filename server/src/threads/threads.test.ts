@@ -6,6 +6,7 @@ import { sql } from "@superstep/toolkit/db/sql"
 import { until } from "@superstep/toolkit/testing/until"
 import { v7 as uuidv7 } from "uuid"
 import { putCheckpoint, putWrites } from "../checkpoints/queries.js"
+import { checkpoint, nodeWrite } from "../checkpoints/testing/claimed-runs.js"
 import { freshHttp, type TestHttp } from "../testing/test-http.js"
 
 // biome-ignore lint/suspicious/noExplicitAny: each test asserts the fields that it reads
@@ -21,17 +22,10 @@ const names = ({ json }: { json: unknown }) => (json as Json[]).map(({ metadata 
 
 /** Saves a root checkpoint with one channel and one write, as a run would. */
 async function addCheckpoint(db: Database, threadId: string, checkpointId: string, parentCheckpointId: string | null) {
-  const checkpoint = { v: 4, id: checkpointId, channel_versions: { log: checkpointId } }
-  const address = { threadId, checkpointNs: "", checkpointId }
-  await putCheckpoint(db, undefined, {
-    ...address,
-    parentCheckpointId,
-    checkpoint: JSON.stringify(checkpoint),
-    metadata: JSON.stringify({ source: "loop", thread_id: threadId }),
-    blobs: [{ channel: "log", version: checkpointId, type: "json", bytes: Buffer.from("[1,2,3]") }],
-  })
-  const write = { taskId: "t", taskPath: "", idx: 0, channel: "log", type: "json", bytes: Buffer.from("[4]") }
-  await putWrites(db, undefined, address, [write])
+  const metadata = JSON.stringify({ source: "loop", thread_id: threadId })
+  const saved = checkpoint({ threadId }, checkpointId, { parentCheckpointId, metadata })
+  await putCheckpoint(db, undefined, saved)
+  await putWrites(db, undefined, saved, [nodeWrite()])
 }
 
 /** How many rows of each kind a thread has. */
@@ -236,8 +230,8 @@ test("storage returns the size of each part of a thread", async () => {
 
   const { total_bytes, checkpoints, channel_values, pending_writes } = json as Json
   assert.deepEqual([checkpoints.count, channel_values.count, pending_writes.count], [2, 2, 2])
-  assert.equal(channel_values.by_channel.log.versions, 2)
-  assert.equal(channel_values.by_channel.log.bytes, channel_values.bytes)
+  assert.equal(channel_values.by_channel.messages.versions, 2)
+  assert.equal(channel_values.by_channel.messages.bytes, channel_values.bytes)
   assert.equal(total_bytes, checkpoints.bytes + channel_values.bytes + pending_writes.bytes)
   assert.ok(pending_writes.bytes > 0)
 })

@@ -6,7 +6,7 @@ import { DatabaseUnavailable } from "@superstep/toolkit/db/unavailable"
 import { silent as log } from "@superstep/toolkit/testing/test-cluster"
 import { serverDatabase } from "../../testing/test-server.js"
 import type { Fence } from "../../workers/fence.js"
-import type { NewCheckpoint } from "../checkpoint.js"
+import type { NewCheckpoint, PendingWrite } from "../checkpoint.js"
 import type { Ending } from "../claim-batch.js"
 import { Journal } from "../journal.js"
 import { findCheckpoints } from "../queries.js"
@@ -27,14 +27,33 @@ export async function addRun(db: Db, threadId: string = randomUUID()): Promise<T
   return { runId, claimId, threadId }
 }
 
-export const checkpoint = ({ threadId }: TestRun, id: string, over: Partial<NewCheckpoint> = {}): NewCheckpoint => ({
+type OnThread = Pick<TestRun, "threadId">
+
+export const checkpoint = ({ threadId }: OnThread, id: string, over: Partial<NewCheckpoint> = {}): NewCheckpoint => ({
   threadId,
   checkpointNs: "",
   checkpointId: id,
   parentCheckpointId: null,
-  checkpoint: JSON.stringify({ id, channel_versions: { messages: id } }),
+  checkpoint: JSON.stringify({
+    v: 4,
+    id,
+    ts: "2026-01-01T00:00:00Z",
+    channel_versions: { messages: id },
+    versions_seen: {},
+  }),
   metadata: "{}",
   blobs: [{ channel: "messages", version: id, type: "json", bytes: Buffer.from(`"value of ${id}"`) }],
+  ...over,
+})
+
+/** Of a node, to `messages`. */
+export const nodeWrite = (over: Partial<PendingWrite> = {}): PendingWrite => ({
+  taskId: "task",
+  taskPath: "",
+  idx: 0,
+  channel: "messages",
+  type: "json",
+  bytes: Buffer.from('"hello"'),
   ...over,
 })
 

@@ -6,6 +6,7 @@ import type { Random } from "@superstep/toolkit/testing/seeded-random"
 import type { Life } from "@superstep/toolkit/testing/simulation/life"
 import { type Clock, pauseFor } from "@superstep/toolkit/time/clock"
 import type { Journal } from "../../../checkpoints/journal.js"
+import { checkpoint } from "../../../checkpoints/testing/claimed-runs.js"
 import { ClaimLost } from "../../../workers/fence.js"
 import type { LostReason, RunListener, RunOrder, RunResult, Workers } from "../../../workers/port.js"
 
@@ -154,15 +155,8 @@ export class SimulatedWorkers implements Workers {
     const { journal, uuid } = this.#options
     void executing.listener.onEvent("values", Buffer.from("{}"))
     try {
-      await journal.of({ runId, claimId }).putCheckpoint({
-        threadId,
-        checkpointNs: "",
-        checkpointId: uuid(),
-        parentCheckpointId: null,
-        checkpoint: "{}",
-        metadata: JSON.stringify({ source: "loop", step, claim: claimId }),
-        blobs: [],
-      })
+      const metadata = JSON.stringify({ source: "loop", step, claim: claimId })
+      await journal.of({ runId, claimId }).putCheckpoint(checkpoint({ threadId }, uuid(), { metadata, blobs: [] }))
     } catch (error) {
       if (error instanceof ClaimLost) this.#lose(executing, "claim_lost")
       else this.#done(executing, "error")
