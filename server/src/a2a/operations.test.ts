@@ -5,6 +5,7 @@ import { sql } from "@superstep/toolkit/db/sql"
 import type { AssistantRow } from "../assistants/assistant.js"
 import { anyone } from "../auth/caller.js"
 import { addRun } from "../testing/as-anyone.js"
+import { callerWith } from "../testing/callers.js"
 import { freshServer } from "../testing/test-server.js"
 import { type A2aParts, requireTask } from "./operations.js"
 import { taskKey } from "./queries.js"
@@ -19,14 +20,11 @@ test("a task whose question is answered while it is read is not reported as canc
   await server.db.run(sql`insert into threads (thread_id, status) values (${threadId}, 'interrupted')`)
   await addRun(taskId, "interrupted", {})
   // The access rule is asked while the task is being read.
-  const caller = {
-    ...anyone,
-    authorize: async <Value extends object>(_event: string, value: Value) => {
-      await server.db.run(sql`update threads set status = 'busy' where thread_id = ${threadId}`)
-      await addRun(randomUUID(), "pending", { [taskKey]: taskId })
-      return { value, filter: undefined }
-    },
-  }
+  const caller = callerWith(undefined, async (value) => {
+    await server.db.run(sql`update threads set status = 'busy' where thread_id = ${threadId}`)
+    await addRun(randomUUID(), "pending", { [taskKey]: taskId })
+    return value
+  })
   const assistant = { assistant_id: assistantId } as AssistantRow
 
   const task = await requireTask(server as unknown as A2aParts, { caller, assistant, headers: new Headers() }, taskId)

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import type { Caller } from "../auth/caller.js"
+import { ownerOf } from "../testing/callers.js"
 import { createAssistant, newThread } from "../testing/creations.js"
 import { freshServer } from "../testing/test-server.js"
 import { findThread } from "../threads/queries.js"
@@ -10,25 +10,13 @@ import { deleteAssistant } from "./delete-operations.js"
 import { countAssistants, getAssistant, getVersions, prepareUpdate, searchAssistants, setLatest } from "./operations.js"
 import { assistantPatch, assistantSearch, newAssistant } from "./schema.js"
 
-/** A common rule: users own what they create and see nothing else. */
-function userOf(identity: string, events: string[] = []): Caller {
-  const authorize: Caller["authorize"] = async (event, value) => {
-    events.push(event)
-    const { metadata } = value as { metadata?: object }
-    const isWrite = event.endsWith(":create") || event.endsWith(":update")
-    const owned = isWrite ? { ...value, metadata: { ...metadata, owner: identity } } : value
-    return { value: owned, filter: { owner: identity } }
-  }
-  return { user: { identity, display_name: identity, is_authenticated: true, permissions: [] }, authorize }
-}
-
 const agent = newAssistant.parse({ graph_id: "agent" })
 const everything = assistantSearch.parse({})
 
 test("metadata that a rule adds is stored, and every operation is authorized once", async () => {
   await using server = await freshServer()
   const events: string[] = []
-  const ann = userOf("ann", events)
+  const ann = ownerOf("ann", events)
 
   const { assistant_id: id, metadata } = await createAssistant(server, agent, ann)
   await getAssistant(server, ann, id)
@@ -49,11 +37,11 @@ test("metadata that a rule adds is stored, and every operation is authorized onc
 
 test("deleting an assistant with its threads keeps other users' threads", async () => {
   await using server = await freshServer()
-  const { assistant_id: id } = await createAssistant(server, agent, userOf("ann"))
+  const { assistant_id: id } = await createAssistant(server, agent, ownerOf("ann"))
   const addThread = (owner: string) => newThread(server, { metadata: { owner, assistant_id: id } })
   const [mine, theirs] = [await addThread("ann"), await addThread("bob")]
 
-  await deleteAssistant(server, userOf("ann"), id, { deleteThreads: true })
+  await deleteAssistant(server, ownerOf("ann"), id, { deleteThreads: true })
 
   assert.equal(await findThread(server.db, mine), undefined)
   assert.notEqual(await findThread(server.db, theirs), undefined)

@@ -6,7 +6,8 @@ import { sql } from "@superstep/toolkit/db/sql"
 import { Conflict, Forbidden, NotFound } from "@superstep/toolkit/errors/errors"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { until } from "@superstep/toolkit/testing/until"
-import { type AccessEvent, anyone, type Caller } from "../auth/caller.js"
+import { anyone, type Caller } from "../auth/caller.js"
+import { callerWith, ownerOf } from "../testing/callers.js"
 import { createThread } from "../testing/creations.js"
 import { freshHttp } from "../testing/test-http.js"
 import { freshServer, serverDatabase, startTestServer, type TestServer } from "../testing/test-server.js"
@@ -18,25 +19,13 @@ import { cancelRuns, deleteRun, listRuns } from "./thread-operations.js"
 
 const body = (fields: object = {}) => runSchema.parse({ assistant_id: "agent", input: { n: 1 }, ...fields })
 
-/** A caller that owns what it creates and sees nothing else, like the documented handler of LangGraph's SDKs. */
-const owner = (identity: string): Caller => ({
-  user: { identity, display_name: identity, is_authenticated: true, permissions: ["runs"], team: "blue" },
-  authorize: async (event: AccessEvent, value: { metadata?: object }) => {
-    if (event === "assistants:read") return { value, filter: { owner: identity } } as never
-    return {
-      value: { ...value, metadata: { ...value.metadata, owner: identity } },
-      filter: { owner: identity },
-    } as never
-  },
-})
-
 const countOf = async (db: Database) => (await db.row<{ n: number }>(sql`select count(*) as n from runs`))?.n
 
 const threadOf = async (server: TestServer, caller: Caller) => (await createThread(server.db, {}, caller)).thread_id
 
 test("the graph gets the caller, which is hidden from readers of the run and cannot be set by a client", async () => {
   await using server = await freshServer()
-  const ann = owner("ann")
+  const ann = ownerOf("ann")
   const forged = { langgraph_auth_user: { identity: "root" }, __pregel_resuming: true, color: "red" }
 
   const run = await createRun(server, {
@@ -61,7 +50,7 @@ test("the graph gets the caller, which is hidden from readers of the run and can
 test("a queued run keeps its caller", async () => {
   await using db = await serverDatabase()
   await using front = await startTestServer(db, { slots: 0 })
-  const run = await createRun(front, { caller: owner("ann"), threadId: undefined, body: body() })
+  const run = await createRun(front, { caller: ownerOf("ann"), threadId: undefined, body: body() })
 
   await using server = await startTestServer(db)
   const started = await until(() => server.workers.running.get(run.run_id), { what: "the run to start" })
@@ -71,7 +60,7 @@ test("a queued run keeps its caller", async () => {
 
 test("a user cannot access another user's thread and runs", async () => {
   await using server = await freshServer()
-  const [ann, bob] = [owner("ann"), owner("bob")]
+  const [ann, bob] = [ownerOf("ann"), ownerOf("bob")]
   const threadId = await threadOf(server, ann)
   const { run_id: runId } = await createRun(server, { caller: ann, threadId, body: body() })
   const named = { caller: bob, threadId, runId }
@@ -101,13 +90,11 @@ test("a user cannot access another user's thread and runs", async () => {
 
 test("a user who may only read a run cannot cancel it by disconnecting, and a request that a rule rejects changes nothing", async () => {
   await using server = await freshServer()
-  const unless = (forbidden: string): Caller => ({
-    ...anyone,
-    authorize: async (event, value) => {
+  const unless = (forbidden: string) =>
+    callerWith(undefined, (value, event) => {
       if (event === forbidden) throw new Forbidden("not you")
-      return { value, filter: undefined }
-    },
-  })
+      return value
+    })
   const threadId = await threadOf(server, anyone)
   const { run_id: runId } = await createRun(server, { caller: anyone, threadId, body: body() })
   const named = { caller: unless("threads:update"), threadId, runId, action: "interrupt" } as const
@@ -277,14 +264,14 @@ test("the id of a run whose events still exist cannot be used for another run", 
   await using server = await freshServer()
   const runId = randomUUID()
   const chosen = { threadId: undefined, body: body({ run_id: runId, stream_resumable: true }) }
-  await createRun(server, { ...chosen, caller: owner("ann") })
+  await createRun(server, { ...chosen, caller: ownerOf("ann") })
   server.workers.running.get(runId)?.emit("values", { secret: 1 })
   server.workers.running.get(runId)?.done()
   await until(async () => (await countOf(server.db)) === 0, { what: "the run is deleted" })
   const end = sql`select from run_events where run_id = ${runId} and event = 'end'`
   await until(() => server.db.row(end), { what: "its end" })
 
-  await assert.rejects(createRun(server, { ...chosen, caller: owner("bob") }), Conflict)
+  await assert.rejects(createRun(server, { ...chosen, caller: ownerOf("bob") }), Conflict)
 
   assert.equal(await countOf(server.db), 0)
 })

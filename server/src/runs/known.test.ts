@@ -8,6 +8,7 @@ import { type Sql, sql } from "@superstep/toolkit/db/sql"
 import { InvalidInput, NotFound } from "@superstep/toolkit/errors/errors"
 import { anyone, type Caller } from "../auth/caller.js"
 import { createRun } from "../testing/as-anyone.js"
+import { callerWith } from "../testing/callers.js"
 import { createAssistant, newThread } from "../testing/creations.js"
 import { serverDatabase, startTestServer } from "../testing/test-server.js"
 import { untilBlocked } from "../testing/until-blocked.js"
@@ -140,7 +141,7 @@ test("a number that a thread's graph cannot hold is not told to a caller who may
   await using known = await experienced()
   const report = { ...known.server.workers.report(), languages: new Map([["agent", "javascript" as const]]) }
   known.server.workers.report = () => report
-  const bob: Caller = { ...anyone, authorize: async (_, value) => ({ value, filter: { owner: "bob" } }) }
+  const bob = callerWith({ owner: "bob" })
   const { db, threadId } = known
   const metadata = '{"owner": "ann", "account": 9007199254740993}'
   await db.run(sql`update threads set metadata = ${metadata} where thread_id = ${threadId}`)

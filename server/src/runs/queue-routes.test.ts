@@ -4,7 +4,7 @@ import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { until } from "@superstep/toolkit/testing/until"
-import type { Caller } from "../auth/caller.js"
+import { ownerOf } from "../testing/callers.js"
 import { freshHttp, type TestHttp } from "../testing/test-http.js"
 import { newThread } from "../testing/thread-streams.js"
 import { readQueue } from "./queue-operations.js"
@@ -109,15 +109,11 @@ test("the queue contains only runs of threads that the caller may see", async ()
   const anns = await addRun(http, await newThread(http, { owner: "ann" }))
   await addRun(http, await newThread(http, { owner: "bob" }))
   const events: string[] = []
-  const ann: Caller = {
-    user: undefined,
-    authorize: async (event, value) => {
-      events.push(event)
-      return { value, filter: { owner: "ann" } }
-    },
-  }
-
-  const { runs, total } = await readQueue(http.server, ann, { status: "pending", limit: 10, offset: 0 })
+  const { runs, total } = await readQueue(http.server, ownerOf("ann", events), {
+    status: "pending",
+    limit: 10,
+    offset: 0,
+  })
 
   const seen = runs.map(({ row, position }) => [row.run_id, position])
   assert.deepEqual([seen, total], [[[anns.run_id, 1]], 1])

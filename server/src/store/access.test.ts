@@ -3,27 +3,14 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { Conflict, Forbidden, InvalidInput, NotFound, Refused } from "@superstep/toolkit/errors/errors"
 import { anyone, type Caller } from "../auth/caller.js"
-import type { MetadataFilter } from "../auth/metadata-filter.js"
+import { callerWith } from "../testing/callers.js"
 import { serverDatabase } from "../testing/test-server.js"
 import { deleteItem, getItem, listNamespaces, putItem, searchItems } from "./operations.js"
 import { newItem } from "./schema.js"
 import type { Store } from "./store-settings.js"
 import { storeOf } from "./testing/store-of.js"
 
-/** A caller whose rule adds a filter to every request. */
-const onlySeeing = (filter: MetadataFilter): Caller => ({
-  user: undefined,
-  authorize: async (_event, value) => ({ value, filter }),
-})
-
-/** A caller whose rule changes the request. */
-const rewriting = (change: (value: { readonly namespace?: unknown }) => object): Caller => ({
-  user: undefined,
-  authorize: async (_event, value) => ({ value: change(value) as typeof value, filter: undefined }),
-})
-
-const ann = onlySeeing({ owner: "ann" })
-const bob = onlySeeing({ owner: "bob" })
+const [ann, bob] = [callerWith({ owner: "ann" }), callerWith({ owner: "bob" })]
 
 const put = (store: Store, caller: Caller, key: string, value: object, namespace = ["n"], if_value?: object | null) =>
   putItem(store, caller, newItem.parse({ namespace, key, value, if_value }))
@@ -61,8 +48,8 @@ test("a caller sees, changes and deletes only items that its filter matches", as
 test("a filter may use the item's namespace and key", async () => {
   await using db = await serverDatabase()
   const store = storeOf(db)
-  const below = onlySeeing({ namespace: { $contains: "ann" } })
-  const oneKey = onlySeeing({ key: "k" })
+  const below = callerWith({ namespace: { $contains: "ann" } })
+  const oneKey = callerWith({ key: "k" })
 
   await put(store, below, "k", {}, ["users", "ann"])
   await assert.rejects(put(store, below, "k", {}, ["users", "bob"]), Forbidden)
@@ -77,7 +64,7 @@ test("a rule gets null for what a request leaves out", async () => {
   await using db = await serverDatabase()
   const store = storeOf(db)
   const seen: object[] = []
-  const noting = rewriting((value) => {
+  const noting = callerWith(undefined, (value) => {
     seen.push(value)
     return value
   })
@@ -113,7 +100,7 @@ test("two callers that put the same key at once do not overwrite each other's it
 test("a rule may change the namespace, which is validated like that of a request", async () => {
   await using db = await serverDatabase()
   const store = storeOf(db)
-  const own = rewriting((value) => ({
+  const own = callerWith(undefined, (value) => ({
     ...value,
     namespace: ["users", "ann", ...((value.namespace as string[]) ?? [])],
   }))
@@ -133,7 +120,7 @@ test("a rule may change the namespace, which is validated like that of a request
     [[], Refused],
     ["ann", InvalidInput],
   ] as const) {
-    const wrong = rewriting((value) => ({ ...value, namespace }))
+    const wrong = callerWith(undefined, (value) => ({ ...value, namespace }))
     await assert.rejects(put(store, wrong, "k", {}), refusal)
   }
 })

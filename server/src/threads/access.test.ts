@@ -3,7 +3,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { NotFound } from "@superstep/toolkit/errors/errors"
-import type { Caller } from "../auth/caller.js"
+import { ownerOf } from "../testing/callers.js"
 import { copyThread, createThread } from "../testing/creations.js"
 import { freshServer } from "../testing/test-server.js"
 import {
@@ -15,17 +15,6 @@ import {
   storageOf,
   updateThread,
 } from "./operations.js"
-
-/** The most common rule: users own what they create and see nothing else. */
-const userOf = (owner: string, events: string[] = []): Caller => ({
-  user: { identity: owner, display_name: owner, is_authenticated: true, permissions: [] },
-  authorize: async (event, value) => {
-    events.push(event)
-    const metadata = "metadata" in value ? { metadata: { ...Object(value.metadata), owner } } : {}
-    const isSearch = event.endsWith(":search")
-    return { value: { ...value, ...(isSearch ? {} : metadata) }, filter: { owner } }
-  },
-})
 
 const request = { metadata: { name: "a", graph_id: "agent" } }
 const everything = { ids: undefined, metadata: undefined, values: undefined, status: undefined }
@@ -39,7 +28,7 @@ const search = {
 test("T5: each operation is authorized once with its event, stores the rule's metadata, and finds nothing of others", async () => {
   await using server = await freshServer()
   const events: string[] = []
-  const [ann, bob] = [userOf("ann", events), userOf("bob")]
+  const [ann, bob] = [ownerOf("ann", events), ownerOf("bob")]
 
   const { thread_id: id } = await createThread(server.db, request, ann)
   const copy = await copyThread(server.db, id, ann)
