@@ -8,7 +8,7 @@ import type { DeploymentFacts } from "./facts.js"
 import { type Action, plan } from "./plan.js"
 import { World } from "./testing/world.js"
 import { factsOf } from "./testing/world-facts.js"
-import { pass, passTime } from "./testing/world-pass.js"
+import { pass } from "./testing/world-pass.js"
 
 const histories = runsWideTests ? 400 : 100
 
@@ -194,32 +194,5 @@ test("after any history, the deployment comes to what is wanted of it, and no st
       step(1000)
     }
     checkEnd(world, history)
-  }
-})
-
-test("the facts after some time are those of a world in which that time has passed", () => {
-  for (let seed = 1; seed <= histories / 2; seed++) {
-    const { below: upTo } = seededRandom(seed)
-    const world = new World()
-    world.deploy(1 + upTo(3))
-    for (let event = 0; event < 30; event++) {
-      const [, happen] = events[upTo(events.length)] ?? []
-      happen?.(world, upTo)
-      pass(world, [100, 1000, 20_000][upTo(3)] ?? 1000)
-    }
-    for (const unit of world.revisions.flatMap(({ units }) => units)) unit.open = 0
-    const before = factsOf(world)
-
-    passTime(world, 3000)
-
-    const untold = (facts: DeploymentFacts) => ({
-      ...facts,
-      // Not a matter of time alone: a unit that starts gets ready, and a waiting run is executed.
-      revisions: facts.revisions.map(({ pins: _, ...revision }) => ({
-        ...revision,
-        units: revision.units.map(({ seen: _seen, is_answering: _answering, ...unit }) => unit),
-      })),
-    })
-    assert.deepEqual(untold(after(before, 3000)), untold(factsOf(world)))
   }
 })

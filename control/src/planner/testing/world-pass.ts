@@ -14,7 +14,7 @@ export function pass(world: World, ms: number): readonly Action[] {
   return actions
 }
 
-export function passTime(world: World, ms: number): void {
+function passTime(world: World, ms: number): void {
   for (const revision of world.revisions) {
     revision.settledMs += ms
     revision.retireIn -= ms
