@@ -30,6 +30,7 @@ test("a read-only key gets an error for every request that may change something"
   assert.equal(statusOf(asked("POST", "/runs/search")), "in")
   assert.equal(statusOf(asked("POST", "/internal/activate")), 404)
   assert.equal(statusOf(asked("GET", "/socket", { isUpgrade: true })), 403)
+  assert.equal(statusOf(asked("DELETE", "/threads/x")), 403)
   const refused = asked("POST", "/runs/stream")
   assert.ok("refusal" in refused)
   assert.deepEqual([refused.refusal.status, refused.refusal.code], [403, "scope_missing"])

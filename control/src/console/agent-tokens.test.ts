@@ -53,3 +53,14 @@ test("the token of a key that only reads only reads; a key of the installation g
   assert.deepEqual([org.body.scopes, await rightAt(api, id, org.body.token)], [["read", "run", "approve"], "run"])
   assert.equal(JSON.stringify(org.body).includes(api.orgKey), false)
 })
+
+test("a key runs agents when it has the scope run, deploy or admin, and with any other it only reads", async () => {
+  await using api = await startApi()
+  const rights = { run: "run", deploy: "run", admin: "run", "read run": "run", read: "read", secrets: "read" }
+
+  for (const [scopes, right] of Object.entries({ ...rights, "read secrets": "read" })) {
+    const body = { name: scopes, scopes: scopes.split(" ") }
+    const { body: key } = await api.call("POST", "/v2/api-keys", { body })
+    assert.equal(await rightAt(api, "any", key.key), right, scopes)
+  }
+})

@@ -13,8 +13,6 @@ import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { interruptRevision } from "../revisions/claims.js"
 import { wakePipeline } from "../revisions/wake-up.js"
 import { shared } from "../testing/api.js"
-import { createApiKey } from "../workspaces/operations.js"
-import type { Scope } from "../workspaces/workspace.js"
 import { deploymentOf, smallProject } from "./testing/platform.js"
 import { platformWithRepository } from "./testing/platform-with-repository.js"
 
@@ -75,34 +73,6 @@ test("a repository becomes an agent, which cannot use up the database's connecti
 const unitsOf = (deploymentId: string) =>
   platform.db.rows<{ unit_id: string; role: string; revision_id: string }>(sql`
     select unit_id, role, revision_id from units join revisions using (revision_id) where units.deployment_id = ${deploymentId}`)
-
-test("a key runs agents when it has the scope run, deploy or admin, and with any other it only reads", async () => {
-  const workspace = await platform.db.row<{ workspace_id: string }>(sql`
-    select workspace_id from deployments where name = 'first'`)
-  const keyWith = (scopes: readonly Scope[]) =>
-    createApiKey(platform.db, { workspaceId: workspace?.workspace_id ?? "", name: scopes.join(), scopes })
-  const send = async (clearKey: string, method: string, path = "/runs/stream") => {
-    const headers = { "x-api-key": clearKey }
-    const reply = await fetch(`${platform.agentsUrl}/d/first${path}`, { method, headers })
-    return { status: reply.status, body: (await reply.json()) as { code?: string } }
-  }
-  // The unit itself answers 404 to unknown paths.
-  const passed = 404
-
-  for (const scopes of [["run"], ["deploy"], ["admin"], ["read", "run"]] as const) {
-    const { clearKey } = await keyWith(scopes)
-    await until(async () => (await send(clearKey, "POST")).status === passed, { what: `${scopes} is known` })
-  }
-  for (const scopes of [["read"], ["secrets"], ["read", "secrets"]] as const) {
-    const { clearKey } = await keyWith(scopes)
-    await until(async () => (await send(clearKey, "GET", "/env")).status === 200, { what: `${scopes} is known` })
-
-    const refused = await send(clearKey, "POST")
-    assert.deepEqual([refused.status, refused.body.code], [403, "scope_missing"], scopes.join())
-    assert.equal((await send(clearKey, "DELETE", "/threads/x")).status, 403)
-    assert.equal((await send(clearKey, "POST", "/threads/search")).status, passed)
-  }
-})
 
 test("a key is valid at an agent from the reply to its creation until the reply to its revocation", async () => {
   const send = async (key: string) => {
