@@ -15,6 +15,7 @@ import { pagePath, paths } from "../platform/paths.js"
 import { deploymentsQuery } from "../platform/queries.js"
 import type { Deployment } from "../platform/types.js"
 import { usePlatform } from "../platform/use-platform.js"
+import { failureText } from "../requests/client-error.js"
 import { everyMs } from "../requests/query-client.js"
 import { areSet, filtersIn, noFilters } from "../runs/filters.js"
 import { HeldList } from "../runs/held-list.js"
@@ -116,12 +117,12 @@ function Refusals({ list, agents, refreshMs }: { list: Runs; agents: number; ref
             <ul className="runs-refused">
               {refused.map(({ source, error }) => (
                 <li key={source.id}>
-                  {source.name}: {textOf(error)}
+                  {source.name}: {failureText(error)}
                 </li>
               ))}
               {cutShort.map(({ source, error, since }) => (
                 <li key={`${source.id} older`}>
-                  {source.name}, runs before <Exactly at={since} />: {textOf(error)}
+                  {source.name}, runs before <Exactly at={since} />: {failureText(error)}
                 </li>
               ))}
             </ul>
@@ -136,10 +137,6 @@ function Refusals({ list, agents, refreshMs }: { list: Runs; agents: number; ref
     </section>
   )
 }
-
-// A browser says no more of a request that got no answer.
-const textOf = (error: unknown): string =>
-  error instanceof TypeError ? "It cannot be reached." : error instanceof Error ? error.message : String(error)
 
 function ReplayOf({ run, source, onClose }: SourcedRun & { onClose: () => void }) {
   return (

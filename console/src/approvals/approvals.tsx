@@ -11,7 +11,7 @@ import { ApprovalList } from "./approval-list.js"
 import { ApprovalPanel } from "./approval-panel.js"
 import { answerOf, canApprove, canReject, type Decision } from "./interrupt.js"
 import { Outcome } from "./outcome.js"
-import { marksOf, shownOf } from "./shown.js"
+import { marksAfter, marksOf, shownOf } from "./shown.js"
 import { useAnswers, useApprovals } from "./use-approvals.js"
 import type { Answered, WaitingInterrupt } from "./waiting.js"
 
@@ -35,6 +35,7 @@ export function Approvals({ among }: { among?: number }) {
   const send = (answered: readonly Answered[]) => {
     answers.mutate(answered, {
       onSuccess: (sent) => {
+        setMarks((now) => marksAfter(now, answered, sent))
         const isAnswered = sent.some(({ threadId, runId }) => runId !== undefined && threadId === chosen?.threadId)
         if (!isAnswered) return
         // Its graph may ask the same again: that is another question.
@@ -43,10 +44,8 @@ export function Approvals({ among }: { among?: number }) {
       },
     })
   }
-  const answerAll = (type: "approve" | "reject", from: readonly WaitingInterrupt[]) => {
+  const answerAll = (type: "approve" | "reject", from: readonly WaitingInterrupt[]) =>
     send(from.flatMap((one) => decided(one, type)))
-    setMarks(new Set())
-  }
   // In a narrow window the question is below the list.
   const panel = useRef<HTMLDivElement>(null)
   const choose = (key: string) => {

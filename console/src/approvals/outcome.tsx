@@ -3,12 +3,12 @@ import { Link } from "@tanstack/react-router"
 import { useAgent } from "../agent/use-agent.js"
 import { CircleCheck } from "../frame/icons.js"
 import { Problem } from "../frame/problem.js"
+import { failureText } from "../requests/client-error.js"
 import type { SentAnswer } from "./answers.js"
 
-export function Outcome({ sent }: { sent: readonly SentAnswer[] | undefined }) {
+export function Outcome({ sent = [] }: { sent: readonly SentAnswer[] | undefined }) {
   const { base } = useAgent()
-  const refused = sent?.find(({ error }) => error !== undefined)
-  const runs = sent?.filter(({ runId }) => runId !== undefined) ?? []
+  const runs = sent.filter(({ runId }) => runId !== undefined)
   const [first] = runs
   return (
     <>
@@ -23,12 +23,33 @@ export function Outcome({ sent }: { sent: readonly SentAnswer[] | undefined }) {
           </>
         )}
       </div>
-      {refused && (
-        <Problem
-          error={refused.error}
-          next="Somebody else may have answered it meanwhile: look at its thread, then try again."
-        />
-      )}
+      <Refusals sent={sent} />
     </>
+  )
+}
+
+function Refusals({ sent }: { sent: readonly SentAnswer[] }) {
+  const { base } = useAgent()
+  const refused = sent.filter(({ error }) => error !== undefined)
+  const [first] = refused
+  if (first === undefined) return null
+  const isOnly = sent.length === 1
+  return (
+    <Problem
+      error={isOnly ? first.error : new Error(`${refused.length} of ${sent.length} threads did not take their answer.`)}
+      next="Somebody else may have answered it meanwhile: look at its thread, then try again."
+      action={
+        <ul className="approvals-refused">
+          {refused.map(({ threadId, error }) => (
+            <li key={threadId}>
+              <Link className="text-link" to={`${base}/threads/${threadId}`}>
+                thread <span className="mono">{threadId.slice(-8)}</span>
+              </Link>
+              {!isOnly && `: ${failureText(error)}`}
+            </li>
+          ))}
+        </ul>
+      }
+    />
   )
 }

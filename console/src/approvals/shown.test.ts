@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { marksOf, shownOf } from "./shown.js"
+import { marksAfter, marksOf, shownOf } from "./shown.js"
 
 const list = (...keys: string[]) => keys.map((key) => ({ key }))
 
@@ -27,4 +27,14 @@ test("marking all marks the present questions, not later ones", () => {
 
   assert.deepEqual([...marks], ["a", "b"])
   assert.deepEqual([...marksOf(new Set(["b"]), list("a", "b", "c"))], ["b"])
+})
+
+test("a question whose answer was refused keeps its mark", () => {
+  const asked = ["t1", "t2"].map((threadId) => ({ waiting: { key: `${threadId}/i`, threadId } }))
+  const sent = [
+    { threadId: "t1", runId: undefined, error: new Error("busy") },
+    { threadId: "t2", runId: "r", error: undefined },
+  ]
+
+  assert.deepEqual([...marksAfter(new Set(["t1/i", "t2/i", "t3/i"]), asked, sent)], ["t1/i", "t3/i"])
 })

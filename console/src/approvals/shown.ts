@@ -1,4 +1,5 @@
 /** Which question is shown, and which are marked, while the list changes by itself. Pure. */
+import type { SentAnswer } from "./answers.js"
 import type { WaitingInterrupt } from "./waiting.js"
 
 type Keys = readonly Pick<WaitingInterrupt, "key">[]
@@ -18,3 +19,18 @@ export function shownOf(waiting: Keys, linked: string | undefined, before: strin
 /** A choice of all means those that the person sees now, not those that arrive later. */
 export const marksOf = (selection: "all" | ReadonlySet<string | number>, waiting: Keys): ReadonlySet<string> =>
   new Set(selection === "all" ? waiting.map(({ key }) => key) : [...selection].map(String))
+
+interface Asked {
+  readonly waiting: Pick<WaitingInterrupt, "key" | "threadId">
+}
+
+/** A question whose answer was refused keeps its mark, for another try. */
+export function marksAfter(
+  marks: ReadonlySet<string>,
+  answered: readonly Asked[],
+  sent: readonly SentAnswer[],
+): ReadonlySet<string> {
+  const accepted = new Set(sent.flatMap(({ threadId, runId }) => (runId === undefined ? [] : [threadId])))
+  const over = new Set(answered.flatMap(({ waiting }) => (accepted.has(waiting.threadId) ? [waiting.key] : [])))
+  return new Set([...marks].filter((key) => !over.has(key)))
+}

@@ -9,6 +9,14 @@ export function agentFailureOf(error: unknown): ApiError | undefined {
   return apiErrorOf(status, parsed(text) ?? { detail: text.slice(0, 300) })
 }
 
+/** What an error says, in a list of several. */
+export function failureText(error: unknown): string {
+  // A browser says no more of a request that got no answer.
+  if (error instanceof TypeError) return "It cannot be reached."
+  const shown = agentFailureOf(error) ?? error
+  return shown instanceof Error ? shown.message : String(shown)
+}
+
 /** Whether a server has refused something, which the page says itself; anything else is a fault of the page. */
 export const isRefusal = (error: unknown): boolean => error instanceof ApiError || agentFailureOf(error) !== undefined
 

@@ -70,6 +70,26 @@ test("the console's pages of runs", { skip }, async (t) => {
     assert.deepEqual(await Promise.all(threads.map((id) => refundOf(client, id))), [1, 2, 3])
   })
 
+  await t.test("of many answers the refused ones are named, and their questions stay marked", async () => {
+    const [taken = "", kept = ""] = [await askForRefund(client, 4), await askForRefund(client, 5)]
+    const page = await browser.open("approvals")
+    await page.getByRole("row").nth(1).waitFor()
+    const json = { detail: "the thread is busy", code: "conflict" }
+    await page.route(new RegExp(`${kept}/runs$`), (route) => route.fulfill({ status: 409, json }))
+    const approve = page.getByRole("button", { name: "Approve" }).first()
+    await page.getByRole("row").first().focus()
+    await page.keyboard.press("Control+A")
+    await approve.click()
+
+    await page.getByRole("alert").getByText("1 of 2 threads did not take their answer.").waitFor()
+    await page.getByText(`thread ${kept.slice(-8)}: the thread is busy`).waitFor()
+    assert.deepEqual(await accessibilityProblems(page), [])
+    await page.getByText("1 marked").waitFor()
+    await page.unrouteAll()
+    await approve.click()
+    assert.deepEqual([await refundOf(client, taken), await refundOf(client, kept)], [4, 5])
+  })
+
   await t.test("a question that arrives takes neither the place of the open one nor a mark", async () => {
     const first = await askForRefund(client, 25)
     const page = await browser.open("approvals")
