@@ -1,5 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import type { Client } from "@langchain/langgraph-sdk/client"
+import { QuestionChanged, sendAnswers } from "./answers.js"
 import { answerOf, canApprove, canReject, type Decision, questionOf, titleOf } from "./interrupt.js"
 import { answeringRuns, type InterruptedThread, waitingOf } from "./waiting.js"
 
@@ -98,12 +100,14 @@ test("all answers of a thread travel in one run, by the ids of their interrupts"
     thread("t2", { task: [{ id: "i3", value: "c" }] }),
   ])
 
+  const questions = waiting.map(({ interrupt }) => interrupt)
+
   const runs = answeringRuns(waiting.map((one) => ({ waiting: one, answer: one.title })))
 
   assert.equal(new Set(waiting.map(({ key }) => key)).size, 3)
   assert.deepEqual(runs, [
-    { threadId: "t1", assistantId: "a1", resume: { i1: "a", i2: "b" } },
-    { threadId: "t2", assistantId: "a1", resume: { i3: "c" } },
+    { threadId: "t1", assistantId: "a1", resume: { i1: "a", i2: "b" }, questions: questions.slice(0, 2) },
+    { threadId: "t2", assistantId: "a1", resume: { i3: "c" }, questions: questions.slice(2) },
   ])
 })
 
@@ -112,7 +116,7 @@ test("an interrupt without an id is answered by its value alone, and a falsy ans
 
   assert.ok(one)
   assert.deepEqual(answeringRuns([{ waiting: one, answer: false }]), [
-    { threadId: "t1", assistantId: "a1", resume: false },
+    { threadId: "t1", assistantId: "a1", resume: false, questions: [{ value: "go on?" }] },
   ])
 })
 
@@ -121,6 +125,21 @@ test("the next question of the same task is another one", () => {
 
   assert.equal(keyOf({ call: "a" }), keyOf({ call: "a" }))
   assert.notEqual(keyOf({ call: "a" }), keyOf({ call: "b" }))
+})
+
+test("an answer is sent only while its thread asks what was seen", async () => {
+  const asking = (value: unknown) => thread("t1", { task: [{ id: "i1", value }] })
+  const [waiting] = waitingOf([asking({ refund: 20 })])
+  assert.ok(waiting)
+  const answered = async (now: InterruptedThread) => {
+    const client = { threads: { get: async () => now }, runs: { create: async () => ({ run_id: "r1" }) } }
+    const [sent] = await sendAnswers(client as unknown as Client, [{ waiting, answer: "yes" }])
+    return sent?.runId ?? sent?.error
+  }
+
+  assert.equal(await answered(asking({ refund: 20 })), "r1")
+  for (const now of [asking({ refund: 20_000 }), thread("t1", {})])
+    assert.ok((await answered(now)) instanceof QuestionChanged)
 })
 
 test("a thread that does not name its assistant is left to be refused, beside those that do", () => {

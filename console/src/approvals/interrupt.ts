@@ -11,6 +11,10 @@ export interface Interrupt {
   readonly response_schema?: unknown
 }
 
+/** Whether both ask the same: all questions of a task, one after the other, have one id. */
+export const isSame = (a: Interrupt, b: Interrupt): boolean =>
+  a.id === b.id && JSON.stringify(a.value) === JSON.stringify(b.value)
+
 /** A tool call that waits for a decision. */
 export interface Action {
   readonly name: string

@@ -41,6 +41,9 @@ export const waitingOf = (threads: readonly InterruptedThread[]): WaitingInterru
     ),
   )
 
+/** Unique among the questions of a thread, if they have ids. The next question of a task has another key. */
+export const questionKey = ({ id, value }: Interrupt): string => `${id}/${digestOf(value)}`
+
 /** Tells values apart, in a few characters (FNV-1a). */
 function digestOf(value: unknown): string {
   let hash = 0x811c9dc5
@@ -61,6 +64,7 @@ export interface AnsweringRun {
   /** Undefined if the thread does not say which assistant waits. */
   readonly assistantId: string | undefined
   readonly resume: unknown
+  readonly questions: readonly Interrupt[]
 }
 
 /** A thread gets one run for all of its answers: the first run would leave the others open, and the second would find it busy. */
@@ -70,11 +74,11 @@ export function answeringRuns(answered: readonly Answered[]): AnsweringRun[] {
     const answers = answered.filter(({ waiting }) => waiting.threadId === threadId)
     const [first] = answers
     const assistantId = first?.waiting.assistantId ?? first?.waiting.graphId
-    const ids = answers.map(({ waiting }) => waiting.interrupt.id)
+    const questions = answers.map(({ waiting }) => waiting.interrupt)
     // Interrupts of old libraries have no id: then the thread has one question, and the answer goes to it.
-    const resume = ids.includes(undefined)
+    const resume = questions.some(({ id }) => id === undefined)
       ? first?.answer
       : Object.fromEntries(answers.map(({ waiting, answer }) => [waiting.interrupt.id, answer]))
-    return { threadId, assistantId, resume }
+    return { threadId, assistantId, resume, questions }
   })
 }

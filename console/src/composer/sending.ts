@@ -2,6 +2,8 @@
 import type { Thread } from "@langchain/langgraph-sdk"
 import { useRef, useState } from "react"
 import { useAgent } from "../agent/use-agent.js"
+import { checkAsked } from "../approvals/answers.js"
+import type { Interrupt } from "../approvals/interrupt.js"
 import type { RawMessage } from "../messages/messages.js"
 import { editCheckpoint, type StateEdit } from "../time-travel/edit-checkpoint.js"
 import { type RunOptions, requestOf } from "./run-options.js"
@@ -29,7 +31,8 @@ export interface Sending {
    * @throws  nothing was started
    */
   readonly start: (input: unknown, sent?: Sent) => Promise<void>
-  readonly answer: (interruptId: string, answer: unknown) => Promise<void>
+  /** @throws QuestionChanged  the thread asks something else now */
+  readonly answer: (question: Interrupt, answer: unknown) => Promise<void>
   /** Goes on where the graph has stopped, or at a checkpoint, with another state if one is given. */
   readonly goOn: (from?: string, edit?: StateEdit) => Promise<void>
   readonly stop: () => Promise<void>
@@ -99,9 +102,13 @@ export function useSending(given: Given): Sending {
         if (from === undefined && hasQuestion(await client.threads.get(threadId))) throw new QuestionIsOpen()
         return create({ input, ...(from !== undefined && { checkpointId: from }) })
       }),
-    // A thread that another client has answered is busy, and refuses the run.
-    answer: (interruptId, answer) =>
-      during(nothing, () => create({ command: { resume: { [interruptId]: answer } }, multitaskStrategy: "reject" })),
+    answer: (question, answer) =>
+      during(nothing, async () => {
+        await checkAsked(client, threadId, [question])
+        const resume = question.id === undefined ? answer : { [question.id]: answer }
+        // A thread that was answered since then is busy, and refuses the run.
+        return create({ command: { resume }, multitaskStrategy: "reject" })
+      }),
     goOn: (from, edit) =>
       during({ messages: [], from }, async () => {
         const checkpointId = from === undefined ? undefined : await editCheckpoint(client, threadId, from, edit)

@@ -2,7 +2,7 @@
  * Questions of a thread and what was answered to them. The server keeps both with the thread (`GET /threads/{id}/answers`), since a
  * checkpoint loses its question when it is answered; by the ids of their tasks they stand at the checkpoints. Pure.
  */
-import type { Interrupt } from "../approvals/interrupt.js"
+import { type Interrupt, isSame } from "../approvals/interrupt.js"
 import type { TreeItem } from "../time-travel/checkpoint-tree.js"
 import type { Checkpoints } from "./branches.js"
 
@@ -95,9 +95,6 @@ function withoutAnswer(checkpointId: string, task: Task, { given, answered, isTi
       isOpen: isTip,
     }))
 }
-
-const isSame = (a: Interrupt, b: Interrupt): boolean =>
-  a.id === b.id && JSON.stringify(a.value) === JSON.stringify(b.value)
 
 function exchangesIn(given: GivenAnswer, checkpointId: string, task: Task): Exchange[] {
   return questionsIn(given, task).flatMap((interrupt) =>

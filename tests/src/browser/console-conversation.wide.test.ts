@@ -96,6 +96,25 @@ test("a conversation on the console", { skip }, async (t) => {
     },
   )
 
+  await t.test("an answer is refused when its question was answered and another one is asked", async () => {
+    const { thread_id: id } = await newThread("twice")
+    await client.runs.wait(id, "twice", { input: { out: [] } })
+    const pages = [await browser.open("approvals"), await browser.open(`threads/${id}`)]
+    for (const page of pages) await page.getByText("first?").first().waitFor()
+    const releases = await Promise.all(pages.map((page) => holdRequests(page, /\/threads\/search|\/history/)))
+    await client.runs.wait(id, "twice", { command: { resume: "one" } })
+
+    for (const page of pages) {
+      await page.getByRole("textbox", { name: "Your answer" }).fill("meant for the first")
+      await page.getByRole("button", { name: "Answer", exact: true }).click()
+      await page.getByRole("alert").getByText("It asks something else now").waitFor()
+    }
+    for (const release of releases) release()
+    for (const page of pages) await page.getByText("second?").first().waitFor()
+    assert.equal(await pages[1]?.getByRole("textbox", { name: "Your answer" }).inputValue(), "")
+    assert.equal((await client.runs.list(id)).length, 2)
+  })
+
   await t.test("a message is edited and sent again in place, and its versions can be switched", async () => {
     const thread = await newThread("talk")
     for (const content of ["one", "two"]) await client.runs.wait(thread.thread_id, "talk", asked(content))
