@@ -2,6 +2,7 @@
 import { useMutation } from "@tanstack/react-query"
 import { type ClipboardEvent, type DragEvent, type KeyboardEvent, useState } from "react"
 import { useAgent } from "../agent/use-agent.js"
+import { QuestionChanged } from "../approvals/answers.js"
 import { Button, onlyReads } from "../frame/button.js"
 import { ArrowUp, Square } from "../frame/icons.js"
 import { Problem } from "../frame/problem.js"
@@ -96,6 +97,7 @@ export function Composer({ sending, chatKey, isRunning, blocked, from }: Props) 
     </div>
   )
 }
+
 /** In place of the input while it is not known what the graph takes: a run can be stopped all the same. */
 export function InputPending({ sending, isRunning }: Pick<Props, "sending" | "isRunning">) {
   const [error, setError] = useState<unknown>()
@@ -110,12 +112,12 @@ export function InputPending({ sending, isRunning }: Pick<Props, "sending" | "is
   )
 }
 
-export const NotSent = ({ error }: { error: unknown }) => (
-  <Problem
-    error={error}
-    next={error instanceof QuestionIsOpen ? "Answer its question, then send the message again." : undefined}
-  />
-)
+export const NotSent = ({ error }: { error: unknown }) => <Problem error={error} next={nextStepOf(error)} />
+
+function nextStepOf(error: unknown): string | undefined {
+  if (error instanceof QuestionIsOpen) return "Answer its question, then send the message again."
+  return error instanceof QuestionChanged ? "Look at what has happened in the thread since." : undefined
+}
 
 interface StopProps {
   readonly sending: Sending

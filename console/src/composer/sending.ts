@@ -23,14 +23,16 @@ interface SentBefore extends Sent {
 export interface Sending {
   /** Whether something was sent, and no run that came of it is known yet. */
   readonly isSending: boolean
-  /** What was sent last. */
+  /** What of it the page shows: a message or an input at once, a run from a checkpoint when the server has accepted it; of an answer nothing. */
   readonly sent: SentBefore | undefined
+  /** Why the last answer was refused, or the last wish to go on at the present state. Other refusals are shown where they were sent. */
+  readonly refused: unknown
   /**
    * Starts a run.
    * @param sent  the messages of the input. What came after the checkpoint that it starts at stays a branch
    * @throws  nothing was started
    */
-  readonly start: (input: unknown, sent?: Sent) => Promise<void>
+  readonly start: (input: unknown, sent: Sent) => Promise<void>
   /** @throws QuestionChanged  the thread asks something else now */
   readonly answer: (question: Interrupt, answer: unknown) => Promise<void>
   /** Goes on where the graph has stopped, or at a checkpoint, with another state if one is given. */
@@ -50,8 +52,6 @@ export const answerFirst = "Answer the question above first."
 const hasQuestion = ({ interrupts }: Thread): boolean =>
   Object.values(interrupts ?? {}).some((each) => (each?.length ?? 0) > 0)
 
-const nothing: Sent = { messages: [], from: undefined }
-
 interface Given {
   readonly threadId: string
   readonly assistantId: string
@@ -70,17 +70,23 @@ interface Given {
 export function useSending(given: Given): Sending {
   const { threadId, assistantId, runId, head, options, conversation, onStarted } = given
   const { client } = useAgent()
-  const [before, setBefore] = useState<{ readonly runId: string | undefined; readonly sent: SentBefore }>()
+  const [before, setBefore] = useState<{ readonly runId: string | undefined; readonly sent: SentBefore | undefined }>()
   const isSending = before !== undefined && before.runId === runId
+  const [refused, setRefused] = useState<unknown>()
   /** The id of the run that was created last. */
   const created = useRef<Promise<string>>(undefined)
-  const during = async (sent: Sent, work: () => Promise<string>) => {
-    setBefore({ runId, sent: { ...sent, head } })
+  const during = async (sent: Sent | undefined, work: () => Promise<string>) => {
+    const shown = sent && { ...sent, head }
+    setRefused(undefined)
+    // What comes after the checkpoint stays until then: a message that is sent again is edited there, and may be refused.
+    setBefore({ runId, sent: sent?.from === undefined ? shown : undefined })
     created.current = work()
     await created.current.catch((error: unknown) => {
       setBefore(undefined)
+      if (sent === undefined) setRefused(error)
       throw error
     })
+    setBefore((now) => now && { ...now, sent: shown })
     onStarted()
   }
   const create = async (request: object) => {
@@ -95,7 +101,8 @@ export function useSending(given: Given): Sending {
   return {
     isSending,
     sent: before?.sent,
-    start: (input, sent = nothing) =>
+    refused,
+    start: (input, sent) =>
       during(sent, async () => {
         const { from } = sent
         // What the page shows of the thread may be some seconds old.
@@ -103,14 +110,14 @@ export function useSending(given: Given): Sending {
         return create({ input, ...(from !== undefined && { checkpointId: from }) })
       }),
     answer: (question, answer) =>
-      during(nothing, async () => {
+      during(undefined, async () => {
         await checkAsked(client, threadId, [question])
         const resume = question.id === undefined ? answer : { [question.id]: answer }
         // A thread that was answered since then is busy, and refuses the run.
         return create({ command: { resume }, multitaskStrategy: "reject" })
       }),
     goOn: (from, edit) =>
-      during({ messages: [], from }, async () => {
+      during(from === undefined ? undefined : { messages: [], from }, async () => {
         const checkpointId = from === undefined ? undefined : await editCheckpoint(client, threadId, from, edit)
         return create({ input: null, multitaskStrategy: "reject", ...(checkpointId !== undefined && { checkpointId }) })
       }),

@@ -1,6 +1,6 @@
 /** The conversation of a thread, as it is or as it was at a checkpoint, with the place to answer. */
 import type { InputSchema } from "../assistants/agent-graph.js"
-import { Composer, InputPending } from "../composer/composer.js"
+import { Composer, InputPending, NotSent } from "../composer/composer.js"
 import { InputForm } from "../composer/input-form.js"
 import { problemOf, type RunOptionsState } from "../composer/run-options.js"
 import { RunSettings } from "../composer/run-settings.js"
@@ -23,6 +23,8 @@ interface Props extends Omit<ConversationProps, "blocked"> {
   readonly inputSchema: InputSchema | undefined
   readonly contextSchema: InputSchema | null | undefined
   readonly activity: Activity
+  /** Whether a run is under way. `isRunning` is also true while this page sends something. */
+  readonly isBusy: boolean
   /** Why the last run failed. */
   readonly failure: Failure | undefined
   /** Whether a question is open. */
@@ -36,13 +38,15 @@ const notWhileRunning = "A run is in flight on this thread: stop it, or wait unt
 
 export function Chat(props: Props) {
   const { chatKey, inputSchema, isSchemaPending, activity, isRunning, failure, asks, sending, present, past } = props
-  const { runOptions, stoppedAt } = props
+  const { runOptions, stoppedAt, isBusy } = props
   const problem = problemOf(runOptions.options)
   // From a checkpoint of the past a new branch begins, and the question stays with its own.
   const blocked = asks && !past ? answerFirst : problem
   // A server that has just started computes the schemas for some seconds. A thread with messages gets one more meanwhile.
   const inputKey = isSchemaPending ? messagesKeyOf(present?.item.values) : chatKey
   const input = { sending, isRunning, blocked, from: past?.id }
+  // An answer that is being sent stays in its form, since it may be refused. A message leaves the question behind.
+  const isOpen = !past && !isBusy && !(sending.isSending && sending.sent)
   return (
     <section className="chat" aria-label="Conversation">
       {past && <Past past={past} onBackToNow={() => props.onShow(undefined)} />}
@@ -53,7 +57,7 @@ export function Chat(props: Props) {
             The worker of the first attempt was lost. Attempt {activity.attempt} went on from the last checkpoint.
           </p>
         )}
-        {!past && failure !== undefined && (
+        {!past && !isRunning && failure !== undefined && (
           <Problem
             error={failure.text}
             explained={failure.explained}
@@ -61,8 +65,9 @@ export function Chat(props: Props) {
           />
         )}
         {!past && <WhoActed threadId={props.threadId} version={present?.id} />}
-        {!past && !isRunning && present && <Questions answer={sending.answer} present={present} />}
-        {!past && stoppedAt.length > 0 && <Stopped nodes={stoppedAt} goOn={sending.goOn} blocked={problem} />}
+        {!past && sending.refused !== undefined && <NotSent error={sending.refused} />}
+        {present && <Questions sending={sending} present={present} isHidden={!isOpen} />}
+        {isOpen && stoppedAt.length > 0 && <Stopped nodes={stoppedAt} sending={sending} blocked={problem} />}
       </StickToEnd>
       <RunSettings {...runOptions} contextSchema={props.contextSchema} />
       {inputKey !== undefined ? (

@@ -1,33 +1,42 @@
 /** What a paused thread waits for: each interrupt with the form that answers it. */
-import { useMutation } from "@tanstack/react-query"
+import { useState } from "react"
 import { useAgent } from "../agent/use-agent.js"
 import { AnswerForm } from "../approvals/answer-form.js"
 import type { Interrupt } from "../approvals/interrupt.js"
 import { questionKey } from "../approvals/waiting.js"
 import type { Sending } from "../composer/sending.js"
 import { notApproving, onlyReads } from "../frame/button.js"
-import { Problem } from "../frame/problem.js"
 import type { TreeItem } from "../time-travel/checkpoint-tree.js"
 
-export function Questions({ answer: send, present }: { answer: Sending["answer"]; present: TreeItem }) {
+interface Props {
+  readonly sending: Sending
+  readonly present: TreeItem
+  /** What was typed stays: after a run of another client the thread may ask the same. */
+  readonly isHidden: boolean
+}
+
+export function Questions({ sending, present, isHidden }: Props) {
   const { mayRun, mayApprove } = useAgent()
-  const interrupts = (present.item.tasks ?? []).flatMap((task) => (task.interrupts ?? []) as readonly Interrupt[])
-  const answering = useMutation({
-    mutationFn: ({ question, answer }: { question: Interrupt; answer: unknown }) => send(question, answer),
+  const questions = (present.item.tasks ?? []).flatMap((task) => (task.interrupts ?? []) as readonly Interrupt[])
+  const [answered, setAnswered] = useState<readonly string[]>([])
+  return questions.map((question) => {
+    const key = questionKey(question)
+    // One that is asked again after its answer begins empty.
+    const times = answered.filter((each) => each === key).length
+    const send = async (answer: unknown) => {
+      await sending.answer(question, answer)
+      setAnswered((before) => [...before, key])
+    }
+    return (
+      <div key={`${key}/${times}`} className="chat-question" hidden={isHidden}>
+        <AnswerForm
+          interrupt={question}
+          // The conversation shows why it was refused.
+          onAnswer={(answer) => send(answer).catch(() => {})}
+          isPending={sending.isSending}
+          disabledBecause={mayApprove ? undefined : mayRun ? notApproving : onlyReads}
+        />
+      </div>
+    )
   })
-  return (
-    <>
-      {answering.error && <Problem error={answering.error} />}
-      {interrupts.map((question) => (
-        <div key={questionKey(question)} className="chat-question">
-          <AnswerForm
-            interrupt={question}
-            onAnswer={(answer: unknown) => answering.mutate({ question, answer })}
-            isPending={answering.isPending}
-            disabledBecause={mayApprove ? undefined : mayRun ? notApproving : onlyReads}
-          />
-        </div>
-      ))}
-    </>
-  )
 }

@@ -21,7 +21,7 @@ const broken = { error: "TypeError", message: "no such order" }
 test("a run that failed before the page was opened is over, and its error is shown", () => {
   const failed = facts("error", run("r1", "error", broken))
 
-  assert.equal(isUnderWay(failed, noActivity, false), false)
+  assert.equal(isUnderWay(failed, noActivity), false)
   assert.deepEqual(failureOf(failed, noActivity), { text: "TypeError: no such order", explained: undefined })
   assert.equal(shownRunId(failed, noActivity), "r1")
   assert.equal(statusAtRest(failed, true, false), "error")
@@ -30,25 +30,24 @@ test("a run that failed before the page was opened is over, and its error is sho
 test("a run that the stream shows as running is over when the server says so", () => {
   const activity = seen("running", "r1")
 
-  assert.equal(isUnderWay(facts("busy", run("r1", "running")), activity, false), true)
-  assert.equal(isUnderWay(facts("error", run("r1", "error", broken)), activity, false), false)
-  assert.equal(isUnderWay(facts("idle", run("r2", "success")), activity, false), false)
+  assert.equal(isUnderWay(facts("busy", run("r1", "running")), activity), true)
+  assert.equal(isUnderWay(facts("error", run("r1", "error", broken)), activity), false)
+  assert.equal(isUnderWay(facts("idle", run("r2", "success")), activity), false)
   // What was read before the run began says nothing of it.
-  assert.equal(isUnderWay(facts("idle", run("r0", "success")), activity, false), true)
-  assert.equal(isUnderWay(facts("idle"), activity, false), true)
+  assert.equal(isUnderWay(facts("idle", run("r0", "success")), activity), true)
+  assert.equal(isUnderWay(facts("idle"), activity), true)
 })
 
 test("after the end of a run only a later one keeps the thread busy", () => {
   const activity = seen("completed", "r1")
 
-  assert.equal(isUnderWay(facts("busy", run("r1", "running")), activity, false), false)
-  assert.equal(isUnderWay(facts("busy", run("r2", "pending")), activity, false), true)
+  assert.equal(isUnderWay(facts("busy", run("r1", "running")), activity), false)
+  assert.equal(isUnderWay(facts("busy", run("r2", "pending")), activity), true)
 })
 
-test("a thread of which no event was seen is as the server says, and a message that was just sent counts at once", () => {
-  assert.equal(isUnderWay(facts("busy"), noActivity, false), true)
-  assert.equal(isUnderWay(facts("interrupted"), noActivity, false), false)
-  assert.equal(isUnderWay(facts("idle"), noActivity, true), true)
+test("a thread of which no event was seen is as the server says", () => {
+  assert.equal(isUnderWay(facts("busy"), noActivity), true)
+  assert.equal(isUnderWay(facts("interrupted"), noActivity), false)
 })
 
 test("an error is shown until another run or an edit follows it", () => {

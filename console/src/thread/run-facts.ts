@@ -22,9 +22,7 @@ export interface ThreadFacts {
   readonly lastRun: LastRun | undefined
 }
 
-/** @param isSending  this page has sent a message or an answer, and the server has not said yet what became of it */
-export function isUnderWay({ threadStatus, lastRun }: ThreadFacts, activity: Activity, isSending: boolean): boolean {
-  if (isSending) return true
+export function isUnderWay({ threadStatus, lastRun }: ThreadFacts, activity: Activity): boolean {
   const isBusy = threadStatus === "busy"
   if (activity.status === "idle") return isBusy
   if (activity.status === "running") return isBusy || !hasEnded(lastRun, activity.runId)

@@ -52,13 +52,14 @@ export function useShownThread({ thread, lastRun, assistantId }: ThreadGiven) {
   }
   const { options } = runOptions
   const sending = useSending({ threadId, assistantId, runId, head, options, conversation, onStarted })
-  const isRunning = isUnderWay(facts, activity, sending.isSending)
+  const isBusy = isUnderWay(facts, activity)
+  const isRunning = isBusy || sending.isSending
   useEndOfRun(isRunning, changed)
-  const failure = isRunning ? undefined : failureOf(facts, activity)
-  const asks = !isRunning && (present ? waits(present) : thread.status === "interrupted")
+  const failure = isBusy ? undefined : failureOf(facts, activity)
+  const asks = !isBusy && (present ? waits(present) : thread.status === "interrupted")
   const isFollowed = conversation.isLoading || conversation.isThreadLoading
   useStartAgain(isFollowed ? undefined : unseen(activity, streamed, { head, saved }), startAgain)
-  const isStopped = !isRunning && !asks && failure === undefined && thread.status === "interrupted"
+  const isStopped = !isBusy && !asks && failure === undefined && thread.status === "interrupted"
   const stoppedAt = (isStopped && present?.item.next) || nowhere
   const openRun = isRunning ? lastRun : undefined
   const version = [runId, thread.status, isRunning].join()
@@ -69,7 +70,7 @@ export function useShownThread({ thread, lastRun, assistantId }: ThreadGiven) {
   const inputSchema = schemas?.input_schema ?? undefined
   return {
     ...{ history, items, present, past, show, conversation, messages, chatKey, isSchemaPending, activity, runId },
-    ...{ runOptions, sending, isRunning, failure, asks, stoppedAt, annotations, status, inputSchema },
+    ...{ runOptions, sending, isBusy, isRunning, failure, asks, stoppedAt, annotations, status, inputSchema },
     contextSchema: schemas?.context_schema,
     /** Why the stream, the answers and the schemas are not known if they are not. */
     problems: { stream: error, answers: answersError, schemas: schemasError },

@@ -96,6 +96,27 @@ test("a conversation on the console", { skip }, async (t) => {
     },
   )
 
+  await t.test("what is refused stays as it was typed, with the reason", async () => {
+    const thread = await newThread("talk")
+    for (const content of ["one", "ask"]) await client.runs.wait(thread.thread_id, "talk", asked(content))
+    const page = await openThread(browser, thread.thread_id)
+    const json = { detail: "the thread is busy", code: "conflict" }
+    await page.route(/\/runs$/, (route) => route.fulfill({ status: 409, json }))
+    const [answer, message] = ["Your answer", "Text of the message"].map((name) => page.getByRole("textbox", { name }))
+    await answer?.fill("gladly")
+    await page.getByRole("button", { name: "Answer", exact: true }).click()
+    await page.getByRole("alert").getByText("the thread is busy").waitFor()
+    await page.getByRole("button", { name: "Edit the message" }).first().click()
+    await message?.fill("two")
+    await page.getByRole("button", { name: "Send again" }).click()
+    await page.getByRole("form", { name: "Edit the message" }).getByText("the thread is busy").waitFor()
+
+    assert.deepEqual([await answer?.inputValue(), await message?.inputValue()], ["gladly", "two"])
+    await page.unrouteAll()
+    await page.getByRole("button", { name: "Answer", exact: true }).click()
+    await exchanges(page).getByText("gladly", { exact: true }).waitFor()
+  })
+
   await t.test("an answer is refused when its question was answered and another one is asked", async () => {
     const { thread_id: id } = await newThread("twice")
     await client.runs.wait(id, "twice", { input: { out: [] } })
@@ -174,6 +195,10 @@ test("a conversation on the console", { skip }, async (t) => {
     await untilNode(page, "send", "waiting")
     await untilConversation(page, ["You: rain", "Agent: A plain draft about rain."])
     assert.deepEqual(await accessibilityProblems(page), [])
+    await page.route(/\/runs$/, (route) => route.fulfill({ status: 409, json: { detail: "the thread is busy" } }))
+    await page.getByRole("button", { name: "Continue" }).click()
+    await page.getByRole("alert").getByText("the thread is busy").waitFor()
+    await page.unrouteAll()
     await page.getByRole("button", { name: "Continue" }).click()
 
     await untilConversation(page, ["You: rain", "Agent: A plain draft about rain.", "Agent: Sent."])
@@ -281,8 +306,8 @@ test("a conversation on the console", { skip }, async (t) => {
     await browser.context.unrouteAll({ behavior: "wait" })
   })
 
-  // A browser notes as an error that a message could not be sent.
-  const expected = /Failed to load resource: net::ERR_FAILED$/
+  // A browser notes as an error that a message could not be sent, or was refused.
+  const expected = /Failed to load resource: (net::ERR_FAILED$|.*status of 409)/
   const problems = browser.problems.filter((problem) => !expected.test(problem))
   assert.deepEqual(problems, [])
 })
