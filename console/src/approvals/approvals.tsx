@@ -2,7 +2,7 @@
 
 import { useRef, useState } from "react"
 import { useAgent } from "../agent/use-agent.js"
-import { Button, notApproving, onlyReads } from "../frame/button.js"
+import { approvalRefusal, Button } from "../frame/button.js"
 import { Empty } from "../frame/empty.js"
 import { Check, X } from "../frame/icons.js"
 import { Problem } from "../frame/problem.js"
@@ -24,7 +24,7 @@ export function Approvals({ among }: { among?: number }) {
   const waiting = useApprovals(among)
   const isOneOfMany = among !== undefined
   const answers = useAnswers()
-  const { mayRun, mayApprove } = useAgent()
+  const blocked = approvalRefusal(useAgent())
   const [{ interrupt }, change] = useSearchState(searchOf)
   const [marks, setMarks] = useState<ReadonlySet<string>>(new Set())
   const [before, setBefore] = useState<string>()
@@ -52,7 +52,6 @@ export function Approvals({ among }: { among?: number }) {
     change({ interrupt: key })
     requestAnimationFrame(() => panel.current?.scrollIntoView({ block: "nearest" }))
   }
-  const blocked = mayApprove ? undefined : mayRun ? notApproving : onlyReads
   return (
     <>
       <Outcome sent={answers.data} />

@@ -53,5 +53,11 @@ export function Button(props: ButtonProps) {
 /** The reason for all buttons that a key of scope `read`, or a person of that role, may not press. */
 export const onlyReads = "You may only read here. Sign in with an account or a key that may write."
 
-/** The reason for buttons that answer an agent or change a thread's state. */
-export const notApproving = "Your role may not answer agents. Ask an admin for the role approve."
+/** The reason for buttons that answer an agent, go on without an input, go back to a checkpoint, set breakpoints or change a thread's state. */
+export const approvalRefusal = ({ mayRun, mayApprove }: Rights): string | undefined =>
+  mayApprove ? undefined : mayRun ? "This needs the role approve. Ask an admin for it." : onlyReads
+
+interface Rights {
+  readonly mayRun: boolean
+  readonly mayApprove: boolean
+}

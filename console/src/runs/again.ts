@@ -6,6 +6,9 @@ import type { ListedRun } from "./run-pages.js"
 export const canRunAgain = ({ status, cancel_reason }: Pick<ListedRun, "status" | "cancel_reason">): boolean =>
   status === "error" || status === "timeout" || (status === "interrupted" && Boolean(cancel_reason))
 
+/** Whether the new run has no input, since that of the former one is in the thread. */
+export const goesOn = ({ input_saved }: Pick<Past, "input_saved">): boolean => input_saved !== false
+
 /**
  * Goes on where the run has stopped if its input is in the thread, else requests the same again.
  * @throws Error  the thread has gone on since, so that going on would be something else
@@ -43,11 +46,10 @@ export interface Past {
 }
 
 /** What the new run asks for: the same, from where the thread is if the input is in it. */
-export function requestOf({ kwargs, input_saved }: Past) {
+export function requestOf({ kwargs, ...run }: Past) {
   const { input = null, command, config, context, interrupt_before, interrupt_after, webhook, durability } = kwargs
-  const goesOn = input_saved !== false
   const same = {
-    ...(config && { config: goesOn ? withoutPlace(config) : config }),
+    ...(config && { config: goesOn(run) ? withoutPlace(config) : config }),
     ...(context && { context }),
     ...(interrupt_before && { interruptBefore: interrupt_before }),
     ...(interrupt_after && { interruptAfter: interrupt_after }),
@@ -55,7 +57,7 @@ export function requestOf({ kwargs, input_saved }: Past) {
     ...(durability && { durability }),
     ...(kwargs.subgraphs && { streamSubgraphs: true }),
   }
-  return goesOn ? { ...same, input: null } : { ...same, input, ...(command && { command }) }
+  return goesOn(run) ? { ...same, input: null } : { ...same, input, ...(command && { command }) }
 }
 
 /** A run that began at an earlier checkpoint goes on where it stopped, and not there again. */

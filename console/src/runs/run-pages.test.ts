@@ -21,6 +21,7 @@ const run = (second: number, status: ListedRun["status"] = "success"): ListedRun
   graph_id: "agent",
   user_id: null,
   is_stateless: false,
+  input_saved: true,
   status,
   created_at: at(second),
   due_at: at(second),

@@ -13,11 +13,12 @@ export interface ListedRun extends RunInfo {
   readonly due_at: string
   readonly user_id: string | null
   readonly is_stateless: boolean
+  readonly input_saved: boolean | null
 }
 
 const shown = [
   ...["run_id", "thread_id", "assistant_id", "graph_id", "status", "created_at", "due_at", "updated_at"],
-  ...["attempt", "error", "cancel_reason", "metadata", "user_id", "is_stateless"],
+  ...["attempt", "error", "cancel_reason", "metadata", "user_id", "is_stateless", "input_saved"],
 ]
 
 export interface RunPage {

@@ -2,15 +2,16 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query"
 import { useCallback, useMemo, useState } from "react"
 import { useAgent } from "../agent/use-agent.js"
-import { Button, onlyReads } from "../frame/button.js"
+import { approvalRefusal, Button, onlyReads } from "../frame/button.js"
 import { CurlButton } from "../frame/curl-button.js"
 import { Empty } from "../frame/empty.js"
 import { CircleStop, RotateCcw, X } from "../frame/icons.js"
 import { Page } from "../frame/page.js"
 import { Problem } from "../frame/problem.js"
 import { useSearchState } from "../frame/search.js"
+import { failureText } from "../requests/client-error.js"
 import { isOver } from "../run/read-run.js"
-import { canRunAgain, runAgain } from "./again.js"
+import { canRunAgain, goesOn, runAgain } from "./again.js"
 import { areSet, filtersIn, noFilters } from "./filters.js"
 import { HeldList } from "./held-list.js"
 import type { RunSource } from "./merged.js"
@@ -76,7 +77,7 @@ function Listed({ list }: { list: Runs }) {
     <>
       <Chosen
         runs={runs.flatMap(({ run }) => (chosen.has(run.run_id) ? [run] : []))}
-        onDone={() => setChosen(new Set())}
+        onChoose={(runs) => setChosen(new Set(runs.map(({ run_id }) => run_id)))}
       />
       {(runs.length > 0 || hasMore) && <RunList list={list} chosen={chosen} onChoose={choose} onReplay={replay} />}
       {replayed && <Replay run={replayed} onClose={() => setReplayed(undefined)} />}
@@ -85,22 +86,26 @@ function Listed({ list }: { list: Runs }) {
 }
 
 /** What can be done with the chosen runs, and what came of it. */
-function Chosen({ runs, onDone }: { runs: readonly ListedRun[]; onDone: () => void }) {
+function Chosen({ runs, onChoose }: { runs: readonly ListedRun[]; onChoose: (runs: readonly ListedRun[]) => void }) {
   const agent = useAgent()
   const queries = useQueryClient()
   const action = useMutation({
     mutationFn: async ({ runs, act }: { runs: readonly ListedRun[]; act: (run: ListedRun) => Promise<void> }) => {
       const outcomes = await Promise.allSettled(runs.map(act))
-      const failures = outcomes.flatMap((outcome) => (outcome.status === "rejected" ? [outcome.reason as Error] : []))
-      if (failures.length > 0) throw new Error(failures.map(({ message }) => message).join(" "))
+      return runs.flatMap((run, n) => {
+        const outcome = outcomes[n]
+        return outcome?.status === "rejected" ? [{ run, error: outcome.reason as unknown }] : []
+      })
     },
     onSettled: () => queries.invalidateQueries({ queryKey: runsKey(agent.url) }),
-    onSuccess: onDone,
+    onSuccess: (refused) => onChoose(refused.map(({ run }) => run)),
   })
-  if (runs.length === 0) return action.error && <Problem error={action.error} />
+  const refusals = <Refusals refused={action.data} />
+  if (runs.length === 0) return refusals
   const inFlight = runs.filter((run) => !isOver(run))
   const stopped = runs.filter(canRunAgain)
   const reads = agent.mayRun ? undefined : onlyReads
+  const noneStopped = stopped.length === 0 ? "None of them has failed or was stopped." : undefined
   return (
     <>
       <div className="runs-chosen" role="toolbar" aria-label="Chosen runs">
@@ -116,7 +121,7 @@ function Chosen({ runs, onDone }: { runs: readonly ListedRun[]; onDone: () => vo
         </Button>
         <Button
           isPending={action.isPending}
-          disabledBecause={reads ?? (stopped.length === 0 ? "None of them has failed or was stopped." : undefined)}
+          disabledBecause={reads ?? (stopped.some(goesOn) ? approvalRefusal(agent) : noneStopped)}
           onPress={() => action.mutate({ runs: stopped, act: (run) => runAgain(agent, run) })}
         >
           <RotateCcw size={14} aria-hidden /> Run {stopped.length} again
@@ -125,13 +130,32 @@ function Chosen({ runs, onDone }: { runs: readonly ListedRun[]; onDone: () => vo
           look="quiet"
           onPress={() => {
             action.reset()
-            onDone()
+            onChoose([])
           }}
         >
           <X size={14} aria-hidden /> Clear choice
         </Button>
       </div>
-      {action.error && <Problem error={action.error} />}
+      {refusals}
     </>
+  )
+}
+
+function Refusals({ refused = [] }: { refused: readonly { run: ListedRun; error: unknown }[] | undefined }) {
+  if (refused.length === 0) return null
+  return (
+    <Problem
+      error={new Error(`${refused.length} of the chosen runs ${refused.length === 1 ? "was" : "were"} refused.`)}
+      next="They are still chosen, for another try."
+      action={
+        <ul className="runs-refused">
+          {refused.map(({ run, error }) => (
+            <li key={run.run_id}>
+              run <span className="mono">{run.run_id.slice(-8)}</span>: {failureText(error)}
+            </li>
+          ))}
+        </ul>
+      }
+    />
   )
 }

@@ -1,11 +1,12 @@
 /** The conversation of a thread, as it is or as it was at a checkpoint, with the place to answer. */
+import { useAgent } from "../agent/use-agent.js"
 import type { InputSchema } from "../assistants/agent-graph.js"
 import { Composer, InputPending, NotSent } from "../composer/composer.js"
 import { InputForm } from "../composer/input-form.js"
 import { problemOf, type RunOptionsState } from "../composer/run-options.js"
 import { RunSettings } from "../composer/run-settings.js"
 import { answerFirst } from "../composer/sending.js"
-import { Button } from "../frame/button.js"
+import { approvalRefusal, Button } from "../frame/button.js"
 import { History as HistoryIcon } from "../frame/icons.js"
 import { Problem } from "../frame/problem.js"
 import { messagesKeyOf } from "../messages/messages.js"
@@ -40,8 +41,11 @@ export function Chat(props: Props) {
   const { chatKey, inputSchema, isSchemaPending, activity, isRunning, failure, asks, sending, present, past } = props
   const { runOptions, stoppedAt, isBusy } = props
   const problem = problemOf(runOptions.options)
+  const refusal = approvalRefusal(useAgent())
+  /** Why a run cannot go on here, nor begin at a checkpoint. */
+  const notGoingOn = refusal ?? problem
   // From a checkpoint of the past a new branch begins, and the question stays with its own.
-  const blocked = asks && !past ? answerFirst : problem
+  const blocked = past ? notGoingOn : asks ? answerFirst : problem
   // A server that has just started computes the schemas for some seconds. A thread with messages gets one more meanwhile.
   const inputKey = isSchemaPending ? messagesKeyOf(present?.item.values) : chatKey
   const input = { sending, isRunning, blocked, from: past?.id }
@@ -51,7 +55,7 @@ export function Chat(props: Props) {
     <section className="chat" aria-label="Conversation">
       {past && <Past past={past} onBackToNow={() => props.onShow(undefined)} />}
       <StickToEnd>
-        <Conversation {...props} blocked={isRunning ? notWhileRunning : problem} />
+        <Conversation {...props} blocked={refusal ?? (isRunning ? notWhileRunning : problem)} />
         {!past && activity.attempt > 1 && (
           <p className="chat-attempt" role="status">
             The worker of the first attempt was lost. Attempt {activity.attempt} went on from the last checkpoint.
@@ -66,8 +70,8 @@ export function Chat(props: Props) {
         )}
         {!past && <WhoActed threadId={props.threadId} version={present?.id} />}
         {!past && sending.refused !== undefined && <NotSent error={sending.refused} />}
-        {present && <Questions sending={sending} present={present} isHidden={!isOpen} />}
-        {isOpen && stoppedAt.length > 0 && <Stopped nodes={stoppedAt} sending={sending} blocked={problem} />}
+        {present && <Questions sending={sending} present={present} isHidden={!isOpen} refusal={refusal} />}
+        {isOpen && stoppedAt.length > 0 && <Stopped nodes={stoppedAt} sending={sending} blocked={notGoingOn} />}
       </StickToEnd>
       <RunSettings {...runOptions} contextSchema={props.contextSchema} />
       {inputKey !== undefined ? (

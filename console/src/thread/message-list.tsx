@@ -1,8 +1,7 @@
 /** The messages of a conversation, with its questions and answers between them, and what can be done with each. */
 import { memo, type ReactNode, useEffect, useMemo, useRef, useState } from "react"
-import { useAgent } from "../agent/use-agent.js"
 import { MessageEditor } from "../composer/message-editor.js"
-import { Button, onlyReads } from "../frame/button.js"
+import { Button } from "../frame/button.js"
 import { ChevronLeft, ChevronRight, Pencil } from "../frame/icons.js"
 import { MessageView } from "../messages/message-view.js"
 import { type RawMessage, type ShownMessage, shownMessages, withFormer } from "../messages/messages.js"
@@ -17,7 +16,7 @@ export interface MessageActions {
   readonly onShow: (checkpointId: string) => void
   /** Sends another version of a message, from the checkpoint before it. */
   readonly onSendAgain: (content: unknown, from: string) => Promise<void>
-  /** Why no message can be sent now. */
+  /** Why no message can be sent again now. */
   readonly blocked: string | undefined
 }
 
@@ -138,7 +137,6 @@ interface TurnProps extends Doings, Pick<MessageActions, "blocked"> {
 }
 
 function HumanTurn({ turn: { from, versions }, content, children, onShow, onSendAgain, blocked }: TurnProps) {
-  const { mayRun } = useAgent()
   const [isEditing, setEditing] = useState(false)
   const wasEditing = useRef(false)
   const actions = useRef<HTMLDivElement>(null)
@@ -192,7 +190,7 @@ function HumanTurn({ turn: { from, versions }, content, children, onShow, onSend
           look="quiet"
           label="Edit the message"
           tip="Edit it and send it again. What came of it stays, as a version."
-          disabledBecause={mayRun ? blocked : onlyReads}
+          disabledBecause={blocked}
           onPress={() => setEditing(true)}
         >
           <Pencil size={13} aria-hidden />

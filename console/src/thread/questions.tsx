@@ -1,11 +1,9 @@
 /** What a paused thread waits for: each interrupt with the form that answers it. */
 import { useState } from "react"
-import { useAgent } from "../agent/use-agent.js"
 import { AnswerForm } from "../approvals/answer-form.js"
 import type { Interrupt } from "../approvals/interrupt.js"
 import { questionKey } from "../approvals/waiting.js"
 import type { Sending } from "../composer/sending.js"
-import { notApproving, onlyReads } from "../frame/button.js"
 import type { TreeItem } from "../time-travel/checkpoint-tree.js"
 
 interface Props {
@@ -13,10 +11,11 @@ interface Props {
   readonly present: TreeItem
   /** What was typed stays: after a run of another client the thread may ask the same. */
   readonly isHidden: boolean
+  /** Why they cannot be answered. */
+  readonly refusal: string | undefined
 }
 
-export function Questions({ sending, present, isHidden }: Props) {
-  const { mayRun, mayApprove } = useAgent()
+export function Questions({ sending, present, isHidden, refusal }: Props) {
   const questions = (present.item.tasks ?? []).flatMap((task) => (task.interrupts ?? []) as readonly Interrupt[])
   const [answered, setAnswered] = useState<readonly string[]>([])
   return questions.map((question) => {
@@ -34,7 +33,7 @@ export function Questions({ sending, present, isHidden }: Props) {
           // The conversation shows why it was refused.
           onAnswer={(answer) => send(answer).catch(() => {})}
           isPending={sending.isSending}
-          disabledBecause={mayApprove ? undefined : mayRun ? notApproving : onlyReads}
+          disabledBecause={refusal}
         />
       </div>
     )

@@ -1,7 +1,6 @@
 /** A run that a breakpoint has stopped, and the button that lets it go on. */
-import { useAgent } from "../agent/use-agent.js"
 import type { Sending } from "../composer/sending.js"
-import { Button, notApproving, onlyReads } from "../frame/button.js"
+import { Button } from "../frame/button.js"
 import { Play } from "../frame/icons.js"
 
 interface Props {
@@ -13,7 +12,6 @@ interface Props {
 }
 
 export function Stopped({ nodes, sending, blocked }: Props) {
-  const { mayRun, mayApprove } = useAgent()
   return (
     <div className="chat-question" role="status">
       <p className="chat-stopped">
@@ -21,7 +19,7 @@ export function Stopped({ nodes, sending, blocked }: Props) {
       </p>
       <Button
         look="primary"
-        disabledBecause={mayApprove ? blocked : mayRun ? notApproving : onlyReads}
+        disabledBecause={blocked}
         isPending={sending.isSending}
         // The conversation shows why it was refused.
         onPress={() => sending.goOn().catch(() => {})}

@@ -66,7 +66,7 @@ export function ThreadView(given: ThreadGiven) {
             threadId={threadId}
             assistantId={assistantId}
             ending={isRunning ? "running" : failure === undefined ? undefined : "failed"}
-            runOptions={agent.mayRun ? runOptions : undefined}
+            runOptions={agent.mayApprove ? runOptions : undefined}
           />
           <TimeTravel
             threadId={threadId}

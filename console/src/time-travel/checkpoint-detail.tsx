@@ -3,7 +3,7 @@ import { useMutation } from "@tanstack/react-query"
 import { useMemo } from "react"
 import { Tab, TabList, TabPanel, Tabs } from "react-aria-components/Tabs"
 import { useAgent } from "../agent/use-agent.js"
-import { Button, notApproving, onlyReads } from "../frame/button.js"
+import { approvalRefusal, Button } from "../frame/button.js"
 import { Pencil, Play } from "../frame/icons.js"
 import { Problem } from "../frame/problem.js"
 import { Exactly } from "../frame/time.js"
@@ -45,13 +45,12 @@ export function CheckpointDetail({
   onEdit,
   onGoOn,
 }: Props) {
-  const { mayRun, mayApprove } = useAgent()
+  const refusal = approvalRefusal(useAgent())
   const state = (item.item.values ?? {}) as State
   const going = useMutation({
     mutationFn: (edit?: Parameters<GoOn>[1]) => onGoOn(item.id, edit),
     onSuccess: () => onEdit(false),
   })
-  const refusal = mayApprove ? undefined : mayRun ? notApproving : onlyReads
   const blocked = refusal ?? (isRunning ? notWhileRunning : undefined)
   const nothingNext =
     item.item.next.length === 0 ? "Nothing comes after this checkpoint. Edit its state, or send a message." : undefined

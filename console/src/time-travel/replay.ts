@@ -2,7 +2,7 @@
 import { useMutation } from "@tanstack/react-query"
 import { useNavigate } from "@tanstack/react-router"
 import { useAgent } from "../agent/use-agent.js"
-import { notApproving, onlyReads } from "../frame/button.js"
+import { approvalRefusal } from "../frame/button.js"
 
 interface Replayed {
   readonly threadId: string
@@ -11,7 +11,8 @@ interface Replayed {
 
 /** @returns  starts the run and opens its page; why the person may not, if so */
 export function useReplay({ threadId, assistantId }: Replayed) {
-  const { client, mayRun, mayApprove, base } = useAgent()
+  const agent = useAgent()
+  const { client, base } = agent
   const navigate = useNavigate()
   const { mutate, isPending, error } = useMutation({
     mutationFn: (checkpointId: string) =>
@@ -24,6 +25,5 @@ export function useReplay({ threadId, assistantId }: Replayed) {
       }),
     onSuccess: ({ run_id }) => navigate({ to: `${base}/threads/${threadId}/runs/${run_id}` }),
   })
-  const refusal = mayApprove ? undefined : mayRun ? notApproving : onlyReads
-  return { replay: mutate, isPending, error, refusal }
+  return { replay: mutate, isPending, error, refusal: approvalRefusal(agent) }
 }

@@ -9,6 +9,7 @@ import { startPlatform } from "../testing/platform.js"
 import { accessibilityProblems, noChromium, openConsole } from "./console-page.js"
 import { deployGraphs } from "./deployed-graphs.js"
 import { askForRefund, refundOf } from "./desk.js"
+import { checkpoints, untilNode } from "./thread-page.js"
 
 /** Fills in the pages of the provider, which are not ours. */
 async function signInAtProvider(page: Page, login: string): Promise<void> {
@@ -34,7 +35,7 @@ test("people are invited, sign in at the provider, do what their role allows, an
   provider.serve([`${url}/v2/console/oidc/callback`])
   provider.accounts.set("ann", { email: "ann@example.com", email_verified: true, name: "Ann Ångström" })
   provider.accounts.set("bob", { email: "bob@example.com", email_verified: true, name: "Bob Berg" })
-  const { deployment, ...agent } = await deployGraphs(platform, "desk", ["desk"])
+  const { deployment, ...agent } = await deployGraphs(platform, "desk", ["desk", "talk"])
   const client = new Client({ apiUrl: agent.url, defaultHeaders: agent.headers })
   await using browser = await openConsole(`${url}/`)
   await using others = await openConsole(`${url}/`)
@@ -82,6 +83,24 @@ test("people are invited, sign in at the provider, do what their role allows, an
       .locator(".chat-question button[aria-disabled='true'], .chat-question button[disabled]")
       .first()
       .waitFor()
+  })
+
+  await t.test("who may only start runs is told what needs the role approve", async () => {
+    const { thread_id: failed } = await client.threads.create({ graphId: "talk" })
+    const input = { messages: [{ role: "user", content: "fail" }] }
+    await client.runs.wait(failed, "talk", { input, raiseError: false })
+    await person.goto(`${url}/deployments/${deployment.id}/agent/threads/${failed}`)
+    await untilNode(person, "answer", "failed")
+    await person.getByRole("button", { name: "Edit the message", disabled: true }).waitFor()
+    assert.equal(await person.getByRole("button", { name: /^Breakpoints of/ }).count(), 0)
+    await checkpoints(person).nth(1).click()
+    await person.getByPlaceholder("This needs the role approve.").waitFor()
+
+    await person.goto(`${url}/deployments/${deployment.id}/agent/runs?status=failed`)
+    await person.getByRole("checkbox").click()
+    await person.getByRole("button", { name: "Run 1 again", disabled: true }).focus()
+    await person.getByRole("tooltip", { name: /needs the role approve/ }).waitFor()
+    await person.goto(`${url}/${threadPath}`)
   })
 
   await t.test("with the role approve the person answers; thread and audit log name them", async () => {
