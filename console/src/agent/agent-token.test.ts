@@ -13,7 +13,7 @@ test("a token is used until a minute before it ends, then renewed once for all r
   let now = 0
   let renewals = 0
   const renew = async () => tokenUntil(now + 600_000, `renewal ${++renewals}`)
-  const current = keepToken(tokenUntil(600_000), renew, () => now)
+  const current = keepToken(tokenUntil(600_000), renew, { now: () => now })
 
   assert.equal((await current()).token, "until 600000")
   now = 540_001
@@ -35,8 +35,25 @@ test("a wrong clock of the browser neither shortens nor prolongs a token", () =>
 test("after a failed renewal the next request tries again", async () => {
   const answers = [Promise.reject(new Error("no control plane")), Promise.resolve(tokenUntil(900_000, "second try"))]
   const renew = () => answers.shift() ?? assert.fail("asked too often")
-  const current = keepToken(tokenUntil(0), renew, () => 1)
+  const current = keepToken(tokenUntil(0), renew, { now: () => 1 })
 
   await assert.rejects(current(), /no control plane/)
   assert.equal((await current()).token, "second try")
+})
+
+test("a renewed token with other scopes is reported", async () => {
+  const reported: (readonly string[])[] = []
+  const keep = (scopes: readonly string[]) =>
+    keepToken(tokenUntil(0), async () => ({ ...tokenUntil(900_000), scopes }), {
+      now: () => 1,
+      onOtherScopes: (token) => reported.push(token.scopes),
+    })
+
+  for (const scopes of [
+    ["read", "run"],
+    ["read", "run", "approve"],
+  ])
+    await keep(scopes)()
+
+  assert.deepEqual(reported, [["read", "run", "approve"]])
 })

@@ -38,6 +38,12 @@ export function endOf(expiresAt: string, date: string | null, now: number): numb
 
 export const isDue = ({ endsAt }: AgentToken, now: number): boolean => endsAt - now < renewBeforeMs
 
+interface KeepOptions {
+  /** A person has got another role since the first token. */
+  readonly onOtherScopes?: ((token: AgentToken) => void) | undefined
+  readonly now?: () => number
+}
+
 /**
  * Keeps one token at a time and renews it when it is due. Requests that come together share one renewal; a failed renewal
  * is not kept, so the next request tries again.
@@ -45,7 +51,7 @@ export const isDue = ({ endsAt }: AgentToken, now: number): boolean => endsAt - 
 export function keepToken(
   first: AgentToken,
   read: () => Promise<AgentToken>,
-  now = Date.now,
+  { onOtherScopes, now = Date.now }: KeepOptions = {},
 ): () => Promise<AgentToken> {
   let current = Promise.resolve(first)
   let isRenewing = false
@@ -57,6 +63,10 @@ export function keepToken(
       current = read().finally(() => {
         isRenewing = false
       })
+      void current.then(
+        (token) => String(token.scopes) !== String(first.scopes) && onOtherScopes?.(token),
+        () => {},
+      )
     }
     return current
   }
