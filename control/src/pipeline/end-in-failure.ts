@@ -6,7 +6,7 @@ import type { PipelineContext } from "../planner/context.js"
 import { hideSecretsOf } from "../planner/log-shipping.js"
 import { advance, type ClaimedRevision } from "../revisions/claims.js"
 import { type ErrorCode, failedStatus, shownMessage } from "../revisions/revision.js"
-import { retire, switchBack } from "../revisions/role-queries.js"
+import { lockRoles, retire, switchBack } from "../revisions/role-queries.js"
 import { readLines, statusMessage } from "../revisions/status-message.js"
 import { wakePipeline } from "../revisions/wake-up.js"
 
@@ -23,11 +23,12 @@ export async function endInFailure(
   const lastLines = (await lastLogLines(db, id, stream, readLines)).map((line) => line.message)
   const status = failedStatus(stage)
   await db.transaction(async (tx) => {
+    await lockRoles(tx, deployment_id)
     const error = { code, message: shownMessage(hide(statusMessage(code, message, lastLines))) }
     await advance(tx, revision, { status, stage: null, error })
     await appendLogLines(tx, id, stream, [{ message: hide(`${status} (${code}): ${message}`), level: "ERROR" }])
     await endUnits(tx, revision, limits.drainMs)
-    await wakePipeline(tx, revision.deployment_id)
+    await wakePipeline(tx, deployment_id)
   })
 }
 

@@ -9,6 +9,7 @@ import { shownMessage } from "../revisions/revision.js"
 import {
   endStandby,
   lockPromotion,
+  lockRoles,
   recordLoaded,
   recordScaled,
   retire,
@@ -26,7 +27,7 @@ import type { PipelineContext } from "./context.js"
 import type { UnitFacts } from "./facts.js"
 import type { Action } from "./plan.js"
 import { recordUse, unitsOfDeployment } from "./queries.js"
-import { countStaying, lockNextOrdinal, recordLeaving } from "./scale-queries.js"
+import { countStaying, nextOrdinal, recordLeaving } from "./scale-queries.js"
 import { insertUnit, unitAddress } from "./unit.js"
 
 type WholeAction = Exclude<Action, { kind: "unit" }>
@@ -152,7 +153,8 @@ async function addUnitForLoad(
   const facts = { deployment_id: deploymentId, revision_id: revision }
   try {
     await db.transaction(async (tx) => {
-      const ordinal = await lockNextOrdinal(tx, revision)
+      await lockRoles(tx, deploymentId)
+      const ordinal = await nextOrdinal(tx, revision)
       if (ordinal === undefined) return
       await requireRoomForUnit(tx, limits, deploymentId)
       await requireConnections(tx, { units: 1, budget: limits.connections })

@@ -10,13 +10,11 @@ export async function countStaying(db: Db, deploymentId: string): Promise<number
   return row?.units ?? 0
 }
 
-/** Locks a revision that serves, so that one unit is added at a time. @returns the ordinal of its next unit; undefined when it serves no more */
-export async function lockNextOrdinal(tx: Db, revisionId: string): Promise<number | undefined> {
-  const serving = await tx.row(sql`
-    select from revisions where revision_id = ${revisionId} and role = 'serving' for update`)
-  if (!serving) return undefined
+/** Call it under `lockRoles`: one unit is added at a time. @returns undefined when the revision serves no more */
+export async function nextOrdinal(tx: Db, revisionId: string): Promise<number | undefined> {
   const row = await tx.row<{ next: number }>(sql`
-    select coalesce(max(ordinal), -1) + 1 as next from units where revision_id = ${revisionId}`)
+    select (select coalesce(max(ordinal), -1) + 1 from units u where u.revision_id = r.revision_id) as next
+    from revisions r where revision_id = ${revisionId} and role = 'serving'`)
   return row?.next
 }
 

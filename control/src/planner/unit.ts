@@ -12,7 +12,7 @@ import { memoryMbOf, unitLimitsOf } from "../deployments/unit-limits.js"
 import { platformOfArtifact } from "../revisions/artifact-queries.js"
 import { ClaimLost } from "../revisions/claims.js"
 import type { RevisionRow } from "../revisions/queries.js"
-import { startRevision } from "../revisions/role-queries.js"
+import { lockRoles, startRevision } from "../revisions/role-queries.js"
 import { wakePipeline } from "../revisions/wake-up.js"
 import { secretsOfRevision } from "../secrets/operations.js"
 import { type MasterKey, open, seal } from "../secrets/seal.js"
@@ -35,6 +35,7 @@ export function ensureUnits(
 ): Promise<UnitRow[]> {
   const { revision_id: revisionId, deployment_id: deploymentId } = revision
   return db.transaction(async (tx) => {
+    await lockRoles(tx, deploymentId)
     const existing = (await unitsOfRevision(tx, revisionId)).length
     const wanted = await replicasFor(tx, revision)
     await requireConnections(tx, { units: wanted - existing, budget: limits.connections })

@@ -125,7 +125,10 @@ export async function switchBack(
   return previous?.revision_id ?? null
 }
 
-/** A switch and a rollback change several revisions of a deployment, one after the other. Whoever locks a revision, too, does so after this. */
+/**
+ * A switch and a rollback change several revisions of a deployment, one after the other. Lock order: the deployment, then its revisions
+ * (`testing/lock-order.ts`). A new unit locks the deployment, too: it refers to it.
+ */
 export const lockRoles = (tx: Db, deploymentId: string): Promise<number> =>
   tx.run(sql`select from deployments where deployment_id = ${deploymentId} for update`)
 

@@ -17,6 +17,7 @@ import { type MasterKey, masterKey } from "../secrets/seal.js"
 import { archiveSource } from "../sources/archive.js"
 import { testGit } from "../sources/testing/git-source.js"
 import { createApiKey, createWorkspace } from "../workspaces/operations.js"
+import { keepLockOrder } from "./lock-order.js"
 
 export const migrations = fileURLToPath(new URL("../../src/migrations", import.meta.url))
 
@@ -83,6 +84,7 @@ function codeOf(parts: Pick<CodeChangesOptions, "db" | "key" | "log">): CodeChan
 
 export async function startApi(options: Partial<AppOptions> = {}): Promise<TestApi> {
   const db = await freshDatabase({ migrations })
+  await keepLockOrder(db)
   const key = masterKey(randomBytes(32))
   const log = createLog({ process: "control", level: "silent" })
   const code = codeOf({ db, key, log })

@@ -79,11 +79,11 @@ export async function twoInstallations(options: Parameters<typeof startApi>[0] =
 export const endAt = ({ remote }: TwoInstallations, revisionId: string, status: string) =>
   remote.db.transaction(async (tx) => {
     await tx.run(sql`
-      update revisions set status = ${status}, stage = null, commit_sha = 'abc', finished_at = now() where revision_id = ${revisionId}`)
-    await tx.run(sql`
       update deployments d set status = 'READY',
         active_revision_id = case when ${status} = 'DEPLOYED' then ${revisionId}::uuid else active_revision_id end
       where d.deployment_id = (select deployment_id from revisions where revision_id = ${revisionId})`)
+    await tx.run(sql`
+      update revisions set status = ${status}, stage = null, commit_sha = 'abc', finished_at = now() where revision_id = ${revisionId}`)
   })
 
 /** What a listener reports of a revision. */

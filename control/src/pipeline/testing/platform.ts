@@ -9,6 +9,7 @@ import { freePort } from "@superstep/toolkit/testing/free-port"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
+import { keepLockOrder } from "../../testing/lock-order.js"
 import { ensureDefaultWorkspace } from "../../workspaces/operations.js"
 
 export interface Platform extends AsyncDisposable {
@@ -94,6 +95,7 @@ export async function testPlatform(
     })
     if (spawned.exitCode !== null) throw new Error(`the control plane did not start: ${output}`)
     child = spawned
+    if (!given.program) await keepLockOrder(db)
     if (apiKey === "") apiKey = (await ensureDefaultWorkspace(db))?.api_key ?? ""
     return spawned
   }

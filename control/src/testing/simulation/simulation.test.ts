@@ -8,6 +8,7 @@ import { ownTheTime } from "@superstep/toolkit/testing/simulation/simulated-data
 import { openSession } from "@superstep/toolkit/testing/simulation/simulated-session"
 import { abort } from "../../deployments/traffic.js"
 import { migrations } from "../api.js"
+import { keepLockOrder } from "../lock-order.js"
 import { addDeployment, deploy } from "./clients.js"
 import { simulate } from "./simulate.js"
 import { World } from "./world.js"
@@ -15,9 +16,10 @@ import { World } from "./world.js"
 test("whatever fails meanwhile, each deployment comes to what is wanted of it, and no step on the way does harm", async (t) => {
   await using database = await freshDatabase({ migrations })
   await ownTheTime(database)
+  await keepLockOrder(database)
   await using session = await openSession(database.uri)
 
-  for (const seed of [3, seedOfCommit()]) {
+  for (const seed of [7, seedOfCommit()]) {
     const { broken } = await simulate(session, seed)
     t.diagnostic(`seed ${seed}`)
     assert.deepEqual(broken, [], `npm run simulate -- --seeds 1 --from ${seed} --verbose`)
