@@ -6,14 +6,14 @@ import { lockDeployment } from "../deployments/queries.js"
 import type { MasterKey } from "../secrets/seal.js"
 import { watchedRef } from "./decide.js"
 import type { Outcome } from "./push.js"
-import { latestRevision, rememberBranch, watchedBranch } from "./queries.js"
+import { type DueBranch, latestRevision, rememberBranch, watchedBranch } from "./queries.js"
 
 export interface KnownPush {
   readonly sha: string
   readonly ref: string
   readonly isWebhook: boolean
-  /** Of a poll: when the last webhook had come, before the host was asked. */
-  readonly lastWebhookAt?: string | null
+  /** Of a poll: what was known before the host was asked. */
+  readonly knownBefore?: Pick<DueBranch, "sha" | "webhook_at">
   /** When to poll the branch again, in milliseconds; 0: never. */
   readonly lookInMs: number
 }
@@ -39,7 +39,7 @@ export async function buildPush(
   { workspace_id: workspaceId, deployment_id: deploymentId }: { workspace_id: string; deployment_id: string },
   push: KnownPush,
 ): Promise<Pick<Outcome, "result" | "detail" | "revision_id">> {
-  const { sha, ref, isWebhook, lastWebhookAt = null } = push
+  const { sha, ref, isWebhook, knownBefore } = push
   const row = await lockDeployment(tx, workspaceId, deploymentId)
   const isWanted = row && !row.delete_requested_at && watchedRef(row.source_revision_config.repo_ref) === ref
   if (!isWanted) return { result: "ignored", detail: "the deployment was changed in the meantime", revision_id: null }
@@ -53,9 +53,11 @@ export async function buildPush(
     }
   }
   const seen = await watchedBranch(tx, deploymentId)
-  // The host may have been asked before that push. The poll that follows the webhook finds what is newer.
-  if (!isWebhook && (seen?.webhook_at ?? null) !== lastWebhookAt)
-    return { result: "ignored", detail: "a webhook came since the host was asked", revision_id: null }
+  // The host may have been asked before that push. The next poll finds what is newer.
+  const isOvertaken =
+    knownBefore && ((seen?.webhook_at ?? null) !== knownBefore.webhook_at || (seen?.sha ?? null) !== knownBefore.sha)
+  if (isOvertaken)
+    return { result: "ignored", detail: "another commit became known since the host was asked", revision_id: null }
   await knowPush(tx, row, push)
   const isLatest = latest?.sha === sha
   if (isLatest || (seen?.ref === ref && seen.sha === sha)) {

@@ -261,6 +261,24 @@ test("a rollback from a commit that no poll has seen stays until the next push",
   assert.deepEqual(await pushed(id), [next])
 })
 
+test("a poll whose host was asked before a revision found a newer commit does not deploy the older one over it (H6)", async () => {
+  const id = await deployment()
+  await fetched(id)
+  const overtaken: GitSource = {
+    ...git,
+    heads: async (...asked) => {
+      const heads = await git.heads(...asked)
+      repository.commit({ "a.txt": "2" })
+      await fetched(id)
+      return heads
+    },
+  }
+  await makeDue()
+  await look(overtaken)
+
+  assert.deepEqual(await pushed(id), [])
+})
+
 test("a webhook that comes while a revision resolves its branch knows better", async () => {
   const id = await deployment()
   const first = await fetched(id)

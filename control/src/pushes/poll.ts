@@ -146,7 +146,7 @@ async function buildMovedBranches(
     if (sha === undefined) continue
     const { result, revision_id } = await db.transaction((tx) =>
       buildPush(tx, key, branch, {
-        ...{ sha, ref: branch.ref, isWebhook: false, lastWebhookAt: branch.webhook_at },
+        ...{ sha, ref: branch.ref, isWebhook: false, knownBefore: branch },
         lookInMs: plans[index]?.inMs ?? mostMs,
       }),
     )

@@ -175,6 +175,8 @@ export interface DueBranch {
   readonly told_ms: number
   /** When the last webhook came, in Postgres' text form; null: none has. */
   readonly webhook_at: string | null
+  /** The newest known commit. */
+  readonly sha: string | null
 }
 
 /**
@@ -185,7 +187,7 @@ export const dueBranches = (db: Db, toldMs: number): Promise<DueBranch[]> =>
   db.rows(sql`
     with watched as (
       select d.deployment_id, d.workspace_id, d.integration_id, d.source_config ->> 'repo_url' as repo_url,
-        d.source_revision_config ->> 'repo_ref' as repo_ref, coalesce(w.failures, 0) as failures, w.webhook_at::text as webhook_at,
+        d.source_revision_config ->> 'repo_ref' as repo_ref, coalesce(w.failures, 0) as failures, w.webhook_at::text as webhook_at, w.sha,
         coalesce(w.look_at <= now(), true) as is_due, coalesce(w.look_at, '-infinity') as look_at,
         greatest(0, extract(epoch from w.webhook_at + ${toldMs} * interval '1 millisecond' - now()) * 1000)::bigint
           as told_ms
@@ -195,7 +197,7 @@ export const dueBranches = (db: Db, toldMs: number): Promise<DueBranch[]> =>
         and d.source_config ->> 'repo_url' is not null
     )
     select deployment_id, workspace_id, integration_id, repo_url, repo_ref, failures, coalesce(told_ms, 0) as told_ms,
-      webhook_at
+      webhook_at, sha
     from watched it where exists (
       select 1 from watched other
       where other.is_due and other.workspace_id = it.workspace_id and other.repo_url = it.repo_url
