@@ -6,6 +6,7 @@ import { sql } from "@superstep/toolkit/db/sql"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { credentialsOf } from "../integrations/operations.js"
 import { appendLogLines } from "../logs/operations.js"
+import { watchedBranch } from "../pushes/queries.js"
 import {
   createToken,
   deployTo,
@@ -96,6 +97,25 @@ test("a report that comes twice or late changes nothing (L6)", async () => {
   assert.deepEqual([first.is_accepted, second.is_accepted, late.is_accepted, late.reports], [true, true, false, 2])
   const revision = await central.call("GET", `/v2/deployments/${made.id}/revisions/${made.latest_revision_id}`)
   assert.equal(revision.body.status, "DEPLOYED")
+})
+
+test("the commit that a listener found at the branch is known to polling, unless a webhook came after the revision was asked for (H5)", async () => {
+  await using two = await twoInstallations()
+  const { db } = two.central
+  const made = await deployTo(two.central, two.listenerId, "far")
+  const { calls } = two.follow()
+  const knownAfter = async (after: number, commit_sha: string) => {
+    const revisions = [{ ...reportedRevision(made.latest_revision_id, "BUILDING", "build"), commit_sha }]
+    await calls.report({ deployment_id: made.id, after, state: { ...readyState, revisions }, lines: [] })
+    return (await watchedBranch(db, made.id))?.sha
+  }
+
+  const found = await knownAfter(0, "abc")
+  await db.run(sql`update revisions set commit_sha = null`)
+  await db.run(sql`update watched_branches set webhook_at = now()`)
+  const foundEarlier = await knownAfter(1, "old")
+
+  assert.deepEqual([found, foundEarlier], ["abc", "abc"])
 })
 
 test("a revision says in words that its listener never called, or is silent, and the deployment is UNKNOWN then (L4)", async () => {

@@ -4,6 +4,7 @@
  */
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
+import type { RevisionRow } from "../revisions/queries.js"
 import type { SourceConfig } from "../revisions/source-config.js"
 import type { Provider } from "./push.js"
 
@@ -152,6 +153,23 @@ export const rememberResolved = (
     where deployment_id = ${it.deploymentId} and source_revision_config ->> 'repo_ref' = ${it.repoRef}
     on conflict (deployment_id) do update set ref = excluded.ref, sha = excluded.sha
       where w.sha is not distinct from ${it.before}`)
+
+/**
+ * What revisions have found at their branch, of those whose commit is not stored yet; in their order. A webhook that came after such a revision
+ * was asked for knows better.
+ */
+export const foundByListener = (
+  tx: Db,
+  deploymentId: string,
+  reported: readonly object[],
+): Promise<(Pick<RevisionRow, "deployment_id" | "source" | "source_revision_config"> & { readonly sha: string })[]> =>
+  tx.rows(sql`
+    select r.deployment_id, r.source, r.source_revision_config, it.commit_sha as sha
+    from jsonb_to_recordset(${JSON.stringify(reported)}::jsonb) as it (revision_id uuid, commit_sha text)
+    join revisions r using (revision_id) left join watched_branches w using (deployment_id)
+    where r.deployment_id = ${deploymentId} and r.commit_sha is null and it.commit_sha is not null
+      and r.source_revision_config ->> 'repo_commit_sha' is null and (w.webhook_at is null or w.webhook_at < r.created_at)
+    order by r.seq`)
 
 export interface LatestRevision {
   /** Null until its branch was resolved. */

@@ -6,6 +6,7 @@ import { takeReportedState } from "../../deployments/carried-queries.js"
 import type { NewLogLine } from "../../logs/log-line.js"
 import { appendLogLines } from "../../logs/operations.js"
 import { keepWithin } from "../../planner/log-shipping.js"
+import { rememberReported } from "../../pushes/resolve-watched.js"
 import { takeReportedRevisions } from "../../revisions/queries.js"
 import { wakePipeline } from "../../revisions/wake-up.js"
 import type { CallingListener } from "../token-operations.js"
@@ -44,6 +45,7 @@ async function storeReport(
   }
   const cursor = await reportCursor(tx, deploymentId, homeId)
   if (cursor.reports !== after) return { reply: { is_accepted: false, ...cursor } }
+  await rememberReported(tx, deploymentId, state.revisions)
   await takeReportedRevisions(tx, deploymentId, state.revisions)
   await takeReportedState(tx, deploymentId, state)
   const fresh = lines.filter((line) => line.log_line_id > cursor.log_line_id)
