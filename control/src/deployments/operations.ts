@@ -173,11 +173,22 @@ export async function deleteDeployment(
     checkOwn(deployment)
     checkVersion(deployment, expectedVersions)
   }
-  await removeHostNamesOf(tx, ids.deploymentId)
-  // Whatever works on it stops now: a stage that went on would look for units that the planner has removed.
-  await endPipelineOf(tx, ids.deploymentId)
-  await markForDeletion(tx, ids.deploymentId, force ? "AWAITING_FINAL_DELETE" : "AWAITING_DELETE")
-  await wakePipeline(tx, ids.deploymentId)
+  await beginDeletion(tx, ids.deploymentId, force ? "AWAITING_FINAL_DELETE" : "AWAITING_DELETE")
+}
+
+/**
+ * Marks a deployment that the caller has locked. What works on it stops at once: a stage that went on would look for units that the planner
+ * has removed.
+ */
+export async function beginDeletion(
+  tx: Db,
+  deploymentId: string,
+  status: "AWAITING_DELETE" | "AWAITING_FINAL_DELETE",
+): Promise<void> {
+  await removeHostNamesOf(tx, deploymentId)
+  await endPipelineOf(tx, deploymentId)
+  await markForDeletion(tx, deploymentId, status)
+  await wakePipeline(tx, deploymentId)
 }
 
 export interface Deleted {

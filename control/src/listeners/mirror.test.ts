@@ -201,7 +201,8 @@ test("a deployment that is deleted goes there first, and then here; force does n
   await central.call("DELETE", `/v2/deployments/${made.id}`)
   await work.next()
   const marked = await remote.db.row<{ is: boolean }>(sql`
-    select delete_requested_at is not null as is from deployments where deployment_id = ${made.id}`)
+    select d.delete_requested_at is not null and r.stage is null as is
+    from deployments d join revisions r using (deployment_id) where deployment_id = ${made.id}`)
   await reports.send()
   const heldWhileThere = await isHeldByListener(central.db, made.id)
   await remote.db.transaction(async (tx) => {

@@ -15,7 +15,7 @@ import { revisionIdsOf } from "./queries.js"
 export async function deleteNext(context: PipelineContext, deployment: CarriedDeployment): Promise<void> {
   const { db, machine, crashPoint, log } = context
   const { deployment_id: id, database_name: database } = deployment
-  // The request has done so, unless a listener or an older release marked the deployment.
+  // An older release only marked the deployment.
   await endPipelineOf(db, id)
   // A build that went on would publish an artifact that no row refers to.
   await machine.builds.stop(await revisionIdsOf(db, id))

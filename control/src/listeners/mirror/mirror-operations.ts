@@ -7,9 +7,8 @@ import type { Database, Db } from "@superstep/toolkit/db/database"
 import { Conflict } from "@superstep/toolkit/errors/errors"
 import { v7 as newId } from "uuid"
 import { setWantedRun } from "../../deployments/carried-queries.js"
-import { takeName } from "../../deployments/operations.js"
-import { markForDeletion, updateDesired } from "../../deployments/queries.js"
-import { removeHostNamesOf } from "../../host-names/queries.js"
+import { beginDeletion, takeName } from "../../deployments/operations.js"
+import { updateDesired } from "../../deployments/queries.js"
 import { saveIntegration } from "../../integrations/queries.js"
 import { interruptRevision } from "../../revisions/claims.js"
 import { insertRevision } from "../../revisions/queries.js"
@@ -80,16 +79,12 @@ async function write(tx: Db, mirror: Mirror, workspaceId: string, wanted: Wanted
   }
   // Before the revisions, whose triggers look here.
   await saveMirrored(tx, { deploymentId, version, isDeleted: wanted.is_deleted })
-  if (wanted.is_deleted) await remove(tx, deploymentId, here)
-  else if (here?.is_deleted) throw new Conflict("the deployment is being deleted at the listener: it is created again")
+  if (wanted.is_deleted) {
+    if (here && !here.is_deleted) await beginDeletion(tx, deploymentId, "AWAITING_DELETE")
+  } else if (here?.is_deleted)
+    throw new Conflict("the deployment is being deleted at the listener: it is created again")
   else await bringInLine(tx, mirror, { workspaceId, wanted, here })
   await wakePipeline(tx, deploymentId)
-}
-
-async function remove(tx: Db, deploymentId: string, here: DeploymentHere | undefined): Promise<void> {
-  if (!here || here.is_deleted) return
-  await removeHostNamesOf(tx, deploymentId)
-  await markForDeletion(tx, deploymentId, "AWAITING_DELETE")
 }
 
 async function bringInLine(
