@@ -2,9 +2,6 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { freshHttp } from "../testing/test-http.js"
-import { WorkerCallFailed } from "../workers/pending-calls.js"
-import { embedBy } from "./embedder.js"
-import { dims } from "./testing/bag-of-words.js"
 
 const place = { namespace: ["users", "ann"], key: "k" }
 const items = "/store/items"
@@ -92,21 +89,6 @@ test("invalid requests are rejected with the reference server's messages, and ch
     assert.ok(code, said)
   }
   assert.equal((await http.db.row<{ n: number }>(sql`select count(*) as n from store`))?.n, 0)
-})
-
-test("an unavailable embedding fails the put with a conflict", async () => {
-  const index = { embed: "./none.ts:embed", dims, fields: ["$"] }
-  const call = async () => {
-    throw new WorkerCallFailed({ error: "Error", message: "there is no file none.ts" })
-  }
-  await using http = await freshHttp({ store: { index, embed: embedBy(() => ({ call })) } })
-
-  const put = await http.send("PUT", items, { ...place, value: {} })
-  const get = await http.send("GET", `${items}?namespace=users.ann&key=k`)
-
-  assert.deepEqual([put.status, (put.json as { code: string }).code], [409, "embedding_failed"])
-  assert.match(put.text, /there is no file none\.ts/)
-  assert.equal(get.json, null)
 })
 
 test("a prefix or suffix that is longer than any namespace is rejected", async () => {
