@@ -4,14 +4,17 @@ import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { freshHttp } from "./testing/test-http.js"
 
 test("a foreign web page cannot start a run on a development server, not even without a preflight", async () => {
-  await using http = await freshHttp({ isDev: true })
+  const app = "https://app.example"
+  await using http = await freshHttp({ isDev: true, http: { cors: { allow_origins: [app] } } })
   const send = (origin: string) =>
     http.send("POST", "/runs", { assistant_id: "none" }, { origin, "content-type": "text/plain" })
 
   const foreign = await Promise.all(["https://evil.example", "null", "https://localhost.evil.example"].map(send))
-  const known = await Promise.all(["http://localhost:3000", "https://smith.langchain.com"].map(send))
+  const known = await Promise.all(["http://localhost:3000", "https://smith.langchain.com", app].map(send))
+  const preflight = await http.send("OPTIONS", "/runs", undefined, { origin: app })
 
-  assert.deepEqual(fieldsOf([...foreign, ...known], "status"), [403, 403, 403, 404, 404])
+  assert.deepEqual(fieldsOf([...foreign, ...known], "status"), [403, 403, 403, 404, 404, 404])
+  assert.equal(preflight.headers.get("access-control-allow-origin"), app)
 })
 
 test("HEAD of a stream is rejected and creates no subscription", async () => {

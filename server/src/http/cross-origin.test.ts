@@ -6,6 +6,7 @@ import { identifyReplies } from "@superstep/toolkit/http/reply-headers"
 import { processorMsOf } from "@superstep/toolkit/testing/processor-time"
 import { Hono } from "hono"
 import type { LanggraphJson } from "../project/langgraph-json.js"
+import { mayCall } from "./access.js"
 import { crossOrigin, preflightRuleOf } from "./cross-origin.js"
 import { type HttpEnvironment, httpSettings } from "./settings.js"
 
@@ -141,4 +142,11 @@ test("the environment's origins apply if the project sets none, and cookies are 
     [inDevelopment, origin],
   ] as const)
     assert.deepEqual([reply("allow-origin"), reply("allow-credentials")], [allowed, null])
+})
+
+test("outside development every page with a key is accepted, unless the project lists origins", () => {
+  assert.equal(mayCall({ isDev: false, allowed: undefined }, origin), true)
+  assert.equal(mayCall({ isDev: false, allowed: ["*"] }, origin), true)
+  assert.equal(mayCall({ isDev: false, allowed: [origin] }, origin), true)
+  assert.equal(mayCall({ isDev: false, allowed: [origin] }, "https://other.example"), false)
 })
