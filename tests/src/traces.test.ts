@@ -1,9 +1,9 @@
 /** Traces of runs from a graph to the API and to a collector of OpenTelemetry, in both languages. */
 import assert from "node:assert/strict"
 import { describe, test } from "node:test"
+import { type CollectedSpan, type Collector, startCollector } from "@superstep/toolkit/testing/collector"
 import { until } from "@superstep/toolkit/testing/until"
 import { type AgentServerProcess, startServerWithDatabase } from "./testing/agent-servers.js"
-import { type CollectedSpan, type Collector, startCollector } from "./testing/collector.js"
 import { graphLanguages } from "./testing/languages.js"
 
 interface TraceSpan {

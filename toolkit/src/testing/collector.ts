@@ -1,7 +1,5 @@
 /** A collector of OpenTelemetry: it takes traces over OTLP/HTTP, in JSON, and keeps what came. */
-import { once } from "node:events"
-import { createServer } from "node:http"
-import type { AddressInfo } from "node:net"
+import { portServer } from "./http-server.js"
 
 export interface CollectedSpan {
   readonly name: string
@@ -16,6 +14,7 @@ export interface CollectedSpan {
   readonly status: { readonly code?: number; readonly message?: string }
   /** By name. */
   readonly attributes: Readonly<Record<string, unknown>>
+  readonly events?: readonly { readonly name: string }[]
 }
 
 interface WireSpan extends Omit<CollectedSpan, "attributes"> {
@@ -30,26 +29,23 @@ export interface Collector extends AsyncDisposable {
   /** Its address, as in `OTEL_EXPORTER_OTLP_ENDPOINT`. */
   readonly url: string
   readonly spans: readonly CollectedSpan[]
+  /** How many spans each request had. */
+  readonly requestSizes: readonly number[]
 }
 
 export async function startCollector(): Promise<Collector> {
   const spans: CollectedSpan[] = []
-  const server = createServer(async (request, response) => {
+  const requestSizes: number[] = []
+  const server = await portServer(async (request, response) => {
     let text = ""
     for await (const chunk of request) text += chunk
     const { resourceSpans } = JSON.parse(text) as ExportRequest
-    for (const { scopeSpans } of resourceSpans) {
-      for (const scope of scopeSpans) spans.push(...scope.spans.map(withNamedAttributes))
-    }
+    const received = resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap((scope) => scope.spans))
+    requestSizes.push(received.length)
+    spans.push(...received.map(withNamedAttributes))
     response.writeHead(200, { "content-type": "application/json" }).end("{}")
   })
-  server.listen(0, "127.0.0.1")
-  await once(server, "listening")
-  const stop = async () => {
-    server.close()
-    server.closeAllConnections()
-  }
-  return { spans, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, [Symbol.asyncDispose]: stop }
+  return { ...server, url: server.origin, spans, requestSizes }
 }
 
 const withNamedAttributes = (span: WireSpan): CollectedSpan => ({
