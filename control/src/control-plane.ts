@@ -33,7 +33,7 @@ import {
   ownNamesOf,
 } from "./config.js"
 import { type Folders, foldersOf } from "./home/folders.js"
-import { removeLeftovers } from "./home/home.js"
+import { removeLeftovers, restoredFromOf } from "./home/home.js"
 import {
   type Candidate,
   type NotInCharge,
@@ -123,7 +123,12 @@ export async function startControlPlane(input: ControlPlaneOptions): Promise<Con
   await removeLeftovers(folders)
   const uri = config.databaseUri.reveal()
   const server = await untilReachable(() => inspectServer(uri), { forMs: databaseMs, log })
-  const candidate = { homeId: isShared ? sharedHome : place.homeId, processId: randomUUID(), standsBy: isShared }
+  const candidate = {
+    homeId: isShared ? sharedHome : place.homeId,
+    restoredFrom: await restoredFromOf(folders),
+    processId: randomUUID(),
+    standsBy: isShared,
+  }
   await takeMigrated(input, candidate)
   const db = openDatabase({ uri, log, onSession: sessionInCharge(candidate.processId, input.onLost) })
   const undo: (() => Promise<unknown>)[] = [() => db.close()]

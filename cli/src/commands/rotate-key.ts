@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto"
 import { readConfig as readControlConfig } from "@superstep/control/config"
 import { foldersOf } from "@superstep/control/home/folders"
-import { openHome as lockHome } from "@superstep/control/home/home"
+import { openHome as lockHome, restoredFromOf } from "@superstep/control/home/home"
 import { stayInCharge, takeDatabase } from "@superstep/control/home/home-in-charge"
 import { rotateMasterKey } from "@superstep/control/master-key"
 import type { CliCommand } from "../command-line/command.js"
@@ -28,7 +28,7 @@ export const rotateKey: CliCommand<RotateOptions> = {
       const homeId = await lockHome(folders)
       // So has a control plane with another data folder on the same database.
       const processId = randomUUID()
-      await takeDatabase(db, { homeId, processId, standsBy: false })
+      await takeDatabase(db, { homeId, restoredFrom: await restoredFromOf(folders), processId, standsBy: false })
       const leaveDatabase = stayInCharge({ db, log: home.log }, processId, (err) =>
         home.log.error({ err }, "another control plane uses the database now: stop it"),
       )

@@ -6,6 +6,7 @@
 import { existsSync, realpathSync, type Stats, symlinkSync } from "node:fs"
 import { chmod, mkdir, open, readdir, readFile, rename, rm, writeFile } from "node:fs/promises"
 import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path"
+import { takeOwnId } from "@superstep/control/home/home"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
 import { removeTree } from "@superstep/toolkit/files/remove-tree"
@@ -179,6 +180,7 @@ export async function restore({ home, file }: { home: Home; file: string }): Pro
     await checkManifest(join(draft, clusterName, manifestName), file)
     await placeCluster(join(draft, clusterName), join(draft, basename(home.postgres)))
     await rm(join(draft, clusterName), { recursive: true })
+    await takeOwnId(draft)
     await rm(folder, { recursive: true, force: true })
     await rename(draft, folder)
   } catch (cause) {

@@ -8,8 +8,13 @@ import { migrations } from "../testing/api.js"
 import { HomeInUse } from "./home.js"
 import { NotInCharge, StoppedStandingBy, sessionInCharge, stayInCharge, takeDatabase } from "./home-in-charge.js"
 
-const alone = (homeId: string) => ({ homeId, processId: `process of ${homeId}`, standsBy: false })
-const standby = (processId: string) => ({ homeId: "shared", processId, standsBy: true })
+const alone = (homeId: string, restoredFrom?: string) => ({
+  homeId,
+  restoredFrom,
+  processId: `process of ${homeId}`,
+  standsBy: false,
+})
+const standby = (processId: string) => ({ homeId: "shared", restoredFrom: undefined, processId, standsBy: true })
 const nobodyLoses = () => assert.fail("it is in charge")
 
 test("a database has one data folder, until that is released or silent for long", async () => {
@@ -33,6 +38,7 @@ test("a database has one data folder, until that is released or silent for long"
   await foreign()
   assert.ok(lost[0] instanceof NotInCharge)
   await assert.rejects(takeDatabase(db, alone("two")), HomeInUse, "who has lost it takes nobody's place")
+  await takeDatabase(db, alone("a copy", "one"))
 })
 
 test("a process that was stopped in the middle of a transaction writes nothing after another took over", async () => {

@@ -61,7 +61,7 @@ export async function takeDatabase(db: Db, candidate: Candidate, waiting?: Waiti
     const canTake = await namesProcesses(db)
     if (canTake && (await takeForProcess(db, candidate, silence))) break
     const other = await homeInCharge(db, silence.ofOtherHome)
-    if (other !== undefined && other !== candidate.homeId) throw inUse()
+    if (other !== undefined && other !== candidate.homeId && other !== candidate.restoredFrom) throw inUse()
     if (!canTake) return
     if (!candidate.standsBy || !waiting) continue
     if (!isStandingBy) await waiting.onStandBy()

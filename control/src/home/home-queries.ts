@@ -9,6 +9,8 @@ import { sql } from "@superstep/toolkit/db/sql"
 /** A process that wants the database. */
 export interface Candidate {
   readonly homeId: string
+  /** The home's id in the database of a backup that it was restored from. Nothing of the present home uses it otherwise. */
+  readonly restoredFrom: string | undefined
   /** Of this life of the process. */
   readonly processId: string
   /** Whether another process of the same home may be in charge: otherwise the lock of the data folder proves that it is dead. */
@@ -30,16 +32,17 @@ const lockOf = (processId: unknown) => sql`hashtext(${processId})`
 /** @returns  false when another one is in charge */
 export const takeForProcess = async (
   db: Db,
-  { homeId, processId, standsBy }: Candidate,
+  { homeId, restoredFrom, processId, standsBy }: Candidate,
   { ofOtherHome, ofOwnHome, ofTheDead }: Silence,
 ): Promise<boolean> => {
+  const isOwn = sql`(it.home_id = excluded.home_id or it.home_id = ${restoredFrom ?? null})`
   const taken = await db.run(sql`
     insert into home_in_charge as it (home_id, process_id) values (${homeId}, ${processId})
     on conflict (only_one) do update
       set home_id = excluded.home_id, process_id = excluded.process_id, seen_at = now()
     where it.process_id = excluded.process_id
-      or it.seen_at < now() - interval '1 second' * case it.home_id when excluded.home_id then ${ofOwnHome}::int else ${ofOtherHome}::int end
-      or (it.home_id = excluded.home_id and (not ${standsBy}::boolean or it.seen_at < now() - interval '1 second' * ${ofTheDead}::int and not exists (
+      or it.seen_at < now() - interval '1 second' * case when ${isOwn} then ${ofOwnHome}::int else ${ofOtherHome}::int end
+      or (${isOwn} and (not ${standsBy}::boolean or it.seen_at < now() - interval '1 second' * ${ofTheDead}::int and not exists (
         select from pg_locks held
         where held.locktype = 'advisory' and held.classid::bigint = ${lockClass} and held.objsubid = 2
           and held.database = (select oid from pg_database where datname = current_database())

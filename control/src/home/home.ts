@@ -1,12 +1,14 @@
 /** The data folder: one process owns it, and it has an id of its own. */
 import { randomUUID } from "node:crypto"
-import { chmod, copyFile, mkdir, readFile, rm } from "node:fs/promises"
+import { chmod, copyFile, mkdir, readFile, rename, rm } from "node:fs/promises"
 import { join } from "node:path"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
 import { takeLock } from "@superstep/toolkit/files/process-lock"
 import { createWhole } from "@superstep/toolkit/files/whole-file"
 import type { Folders } from "./folders.js"
+
+const restoredFromFile = "restored-from"
 
 export class HomeInUse extends KnownError {
   readonly code = "home_in_use"
@@ -48,6 +50,17 @@ export async function removeLeftovers({ gitKeys, comparedCode }: Folders): Promi
 /** The id of the home, generated at the first call. */
 export const homeIdOf = ({ home }: Pick<Folders, "home">): Promise<string> =>
   readOrMake(join(home, "id"), () => randomUUID())
+
+/** The id of the home whose backup this one was restored from. */
+export const restoredFromOf = ({ home }: Pick<Folders, "home">): Promise<string | undefined> =>
+  readFile(join(home, restoredFromFile), "utf8").catch(ifCode(missing))
+
+/** Turns the folder of a restored backup into a home of its own: it does not touch the containers and scheduled backups of the original. */
+export async function takeOwnId(folder: string): Promise<void> {
+  await rename(join(folder, "id"), join(folder, restoredFromFile))
+  // The control plane, which may be another user, reads it.
+  await chmod(join(folder, restoredFromFile), 0o644)
+}
 
 async function readOrMake(file: string, make: () => string): Promise<string> {
   await createWhole(file, make())
