@@ -26,7 +26,7 @@ async function notingEdge(env: Record<string, string> = {}) {
   return Object.assign(setup, { seen })
 }
 
-const detailOf = async (response: Response) => (await response.json()) as { detail: string; code: string }
+const detailOf = async (response: Response) => (await response.json()) as Record<"detail" | "code" | "doc_url", string>
 
 test("a unit gets its token and the caller's address, and no forged headers", async () => {
   await using setup = await notingEdge()
@@ -114,7 +114,8 @@ test("unknown names are 404, and a route without a unit that answers is 503", as
 
   const unknown = await fetch(`${setup.edge.url}/d/nobody/ok`)
   assert.equal(unknown.status, 404)
-  assert.equal((await detailOf(unknown)).detail, "No deployment is reachable at /d/nobody")
+  const { detail, doc_url } = await detailOf(unknown)
+  assert.deepEqual([detail, doc_url], ["No deployment is reachable at /d/nobody", "docs/errors.md#not_found"])
   for (const name of ["none", "gone"]) {
     const response = await fetch(`${setup.edge.url}/d/${name}/threads`, { headers: withKey })
     assert.equal(response.status, 503, name)

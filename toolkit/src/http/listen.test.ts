@@ -165,4 +165,6 @@ test("malformed and oversized requests get an error reply", async () => {
 
   for (const reply of [noHttp, twice]) assert.match(reply, /^HTTP\/1\.1 400 .*\{"detail":"the request is not HTTP/s)
   for (const reply of [longUrl, longHeader]) assert.match(reply, /^HTTP\/1\.1 431 .*\{"detail":".*16 KB/s)
+  for (const reply of [noHttp, twice, longUrl, longHeader])
+    assert.match(reply, /"code":"bad_request","doc_url":"docs\/errors\.md#bad_request"/)
 })
