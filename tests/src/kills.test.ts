@@ -3,12 +3,10 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { setTimeout as sleep } from "node:timers/promises"
 import { until } from "@superstep/toolkit/testing/until"
-import { unlessLong, unlessWide } from "@superstep/toolkit/testing/wide-tests"
+import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { clientOf, deploy, type Revision, startRevision, untilDeployed } from "./testing/deployments.js"
 import type { Platform } from "./testing/installation.js"
-import { agentLanguages } from "./testing/languages.js"
 import { keepAsking, keepTalking } from "./testing/live-traffic.js"
-import { onlyWithProcesses } from "./testing/machines/machine-of-run.js"
 import { startPlatform } from "./testing/platform.js"
 import { createRepository, versionFile } from "./testing/repository.js"
 
@@ -34,44 +32,32 @@ async function killAtEachStatus(platform: Platform, deploymentId: string, revisi
 // crash.wide.test.ts of the pipeline does a part of it in less time.
 const skip = unlessWide("takes a minute")
 
-for (const { name: language, skip: withoutLanguage } of agentLanguages) {
-  const isSame = "what is killed is the same for both languages"
-  const inPython = language === "Python" && (unlessLong(isSame) || onlyWithProcesses(isSame))
-  test(`a control plane that is killed at every status still brings a revision in ${language} to its end`, {
-    skip: skip || withoutLanguage || inPython,
-  }, async () => {
-    await using platform = await startPlatform()
-    const repository = await createRepository(language)
-    const deployment = await deploy(
-      platform,
-      "plug",
-      repository.url,
-      [],
-      language === "Python" ? "installed" : "linked",
-    )
-    const client = clientOf(platform, deployment)
-    // It lasts longer than the deployment, and ends by itself.
-    const conversation = keepTalking(client, { count: 1, steps: 150 })
-    const visits = keepAsking(deployment.source_config.custom_url, {
-      apiKey: platform.credentials.api_key,
-      perSecond: 20,
-    })
-
-    await repository.push(versionFile("v2", language))
-    const revisionId = await startRevision(platform, deployment.id)
-    const killedAt = await killAtEachStatus(platform, deployment.id, revisionId)
-    await untilDeployed(platform, deployment.id, revisionId)
-    await Promise.all([visits.stop(), conversation.stop()])
-    const chunks: string[] = []
-    const messages = [{ role: "user", content: "hi" }]
-    for await (const { data } of client.runs.stream(null, "chat", { input: { messages }, streamMode: "updates" })) {
-      chunks.push(JSON.stringify(data))
-    }
-
-    assert.ok(killedAt.length >= 3, `killed only at ${killedAt}`)
-    const failures = visits.answers.map(({ failure }) => failure)
-    assert.deepEqual([...new Set(failures)], [""], `after kills at ${killedAt}`)
-    assert.deepEqual([...new Set(conversation.ended.map(({ problem }) => problem))], [""])
-    assert.match(chunks.join(), /hello from v2/)
+test("a control plane that is killed at every status still brings a revision to its end", { skip }, async () => {
+  await using platform = await startPlatform()
+  const repository = await createRepository()
+  const deployment = await deploy(platform, "plug", repository.url)
+  const client = clientOf(platform, deployment)
+  // It lasts longer than the deployment, and ends by itself.
+  const conversation = keepTalking(client, { count: 1, steps: 150 })
+  const visits = keepAsking(deployment.source_config.custom_url, {
+    apiKey: platform.credentials.api_key,
+    perSecond: 20,
   })
-}
+
+  await repository.push(versionFile("v2"))
+  const revisionId = await startRevision(platform, deployment.id)
+  const killedAt = await killAtEachStatus(platform, deployment.id, revisionId)
+  await untilDeployed(platform, deployment.id, revisionId)
+  await Promise.all([visits.stop(), conversation.stop()])
+  const chunks: string[] = []
+  const messages = [{ role: "user", content: "hi" }]
+  for await (const { data } of client.runs.stream(null, "chat", { input: { messages }, streamMode: "updates" })) {
+    chunks.push(JSON.stringify(data))
+  }
+
+  assert.ok(killedAt.length >= 3, `killed only at ${killedAt}`)
+  const failures = visits.answers.map(({ failure }) => failure)
+  assert.deepEqual([...new Set(failures)], [""], `after kills at ${killedAt}`)
+  assert.deepEqual([...new Set(conversation.ended.map(({ problem }) => problem))], [""])
+  assert.match(chunks.join(), /hello from v2/)
+})

@@ -59,82 +59,79 @@ async function brokenProject(): Promise<string> {
   return folder
 }
 
-const skipMore = unlessLong("deploys once more for each CLI")
+const skipMore = unlessLong("deploys once more")
 
-for (const [language, cli, skip] of [
-  ["JavaScript", javascript, withoutRegistries],
-  ["Python", pythonCli, withoutPython || unlessLong("both CLIs print what the API answers")],
-] as const) {
-  const name = (what: string) => `${what}-${language.toLowerCase()}`
+test("the JavaScript CLI says why it is refused, and exits with 1", { skip: withoutRegistries }, async () => {
+  const refused = [
+    [await tryCli(javascript, options({ apiKey: "ssk_wrong" }), ["list"]), /status 401.*Invalid API key/],
+    [await attempt(javascript, "revisions", "list", unknownId), new RegExp(`Deployment ID ${unknownId} not found`)],
+    [await attempt(javascript, "revisions", "list", "nonsense"), /status 422.*deployment_id.*expected a UUID/],
+    [await attempt(javascript, "delete", unknownId, "--force"), new RegExp(`Deployment ID ${unknownId} not found`)],
+    [await attempt(javascript, "logs", "--name", "nobody"), /Deployment 'nobody' not found/],
+    [await attempt(javascript, "--deployment-id", unknownId, "--remote", "--no-input"), /status 404/],
+  ] as const
 
-  test(`the ${language} CLI says why it is refused, and exits with 1`, { skip }, async () => {
-    const refused = [
-      [await tryCli(cli, options({ apiKey: "ssk_wrong" }), ["list"]), /status 401.*Invalid API key/],
-      [await attempt(cli, "revisions", "list", unknownId), new RegExp(`Deployment ID ${unknownId} not found`)],
-      [await attempt(cli, "revisions", "list", "nonsense"), /status 422.*deployment_id.*expected a UUID/],
-      [await attempt(cli, "delete", unknownId, "--force"), new RegExp(`Deployment ID ${unknownId} not found`)],
-      [await attempt(cli, "logs", "--name", "nobody"), /Deployment 'nobody' not found/],
-      [await attempt(cli, "--deployment-id", unknownId, "--remote", "--no-input"), /status 404/],
-    ] as const
-
-    for (const [{ code, printed }, words] of refused) {
-      assert.equal(code, 1, printed)
-      assert.match(printed, words)
-    }
-  })
-
-  test(`the ${language} CLI shows why a build failed, by the project's own paths`, { skip }, async () => {
-    const project = options({ cwd: await brokenProject() })
-
-    const { code, printed } = await tryCli(cli, project, ["--name", name("broken"), "--remote", "--no-input"])
-    const json = await tryCli(cli, project, ["--name", name("broken"), "--remote", "--no-input", "--json"])
-
+  for (const [{ code, printed }, words] of refused) {
     assert.equal(code, 1, printed)
-    assert.match(
-      printed,
-      /Last build log lines[\s\S]*does not load: [\s\S]*ERROR: Unexpected "="[\s\S]*Deployment failed/,
-    )
-    assert.match(printed, /View status: http\S+\/host\/deployments\//)
-    assert.ok(!printed.includes(platform.home), printed)
-    assert.equal(json.code, 1)
-    assert.match(json.stdout.trim().split("\n").at(-1) ?? "", /"status": ?"failed"/)
-    assert.match(await run(cli, "revisions", "list", await idOf(name("broken"))), /BUILD_FAILED[\s\S]*BUILD_FAILED/)
-  })
+    assert.match(printed, words)
+  }
+})
 
-  test(`the ${language} CLI with Docker is told to build remotely, and does so on request`, {
-    skip: skip || skipMore,
-  }, async () => {
-    const withDocker = options({ env: { PATH: await dockerThatDoesNothing() } })
-    const docker = await tryCli(cli, withDocker, ["--name", name("docker"), "--no-input"])
+test("the JavaScript CLI shows why a build failed, by the project's own paths", {
+  skip: withoutRegistries,
+}, async () => {
+  const project = options({ cwd: await brokenProject() })
 
-    const remote = await tryCli(cli, withDocker, ["--name", name("docker"), "--no-input", "--remote", "--no-wait"])
+  const { code, printed } = await tryCli(javascript, project, ["--name", "broken", "--remote", "--no-input"])
+  const json = await tryCli(javascript, project, ["--name", "broken", "--remote", "--no-input", "--json"])
 
-    assert.equal(docker.code, 1, docker.printed)
-    assert.match(docker.printed, /push-token failed with status 400.*no image registry: deploy with --remote/)
-    assert.equal(remote.code, 0, remote.printed)
-    assert.match(remote.printed, /Found existing deployment[\s\S]*Build triggered/)
-  })
+  assert.equal(code, 1, printed)
+  assert.match(
+    printed,
+    /Last build log lines[\s\S]*does not load: [\s\S]*ERROR: Unexpected "="[\s\S]*Deployment failed/,
+  )
+  assert.match(printed, /View status: http\S+\/host\/deployments\//)
+  assert.ok(!printed.includes(platform.home), printed)
+  assert.equal(json.code, 1)
+  assert.match(json.stdout.trim().split("\n").at(-1) ?? "", /"status": ?"failed"/)
+  assert.match(await run(javascript, "revisions", "list", await idOf("broken")), /BUILD_FAILED[\s\S]*BUILD_FAILED/)
+})
 
-  test(`the ${language} CLI filters logs by level, text, time and revision`, { skip: skip || skipMore }, async () => {
-    await run(cli, "--name", name("logs"), "--remote", "--no-input")
-    const id = await idOf(name("logs"))
-    const { body } = await platform.api<{ resources: { id: string }[] }>("GET", `/v2/deployments/${id}/revisions`)
-    const revision = body.resources[0]?.id ?? ""
-    const logs = (...args: string[]) => run(cli, "logs", "--deployment-id", id, ...args)
+test("the JavaScript CLI with Docker is told to build remotely, and does so on request", {
+  skip: withoutRegistries || skipMore,
+}, async () => {
+  const withDocker = options({ env: { PATH: await dockerThatDoesNothing() } })
+  const docker = await tryCli(javascript, withDocker, ["--name", "docker", "--no-input"])
 
-    const ready = await logs("--query", "server ready", "--limit", "5")
-    const ofRevision = await logs("--revision-id", revision)
-    const build = await logs("--type", "build", "--revision-id", revision)
-    const errors = await logs("--level", "error")
-    const past = await logs("--start-time", "2026-01-01T00:00:00Z", "--end-time", "2026-01-02T00:00:00Z")
+  const remote = await tryCli(javascript, withDocker, ["--name", "docker", "--no-input", "--remote", "--no-wait"])
 
-    assert.match(ready, /server ready/)
-    assert.doesNotMatch(ready, /schema ready/)
-    assert.match(ofRevision, /server ready/)
-    assert.match(build, /build finished/)
-    for (const printed of [errors, past]) assert.match(printed, /No log entries found/)
-  })
-}
+  assert.equal(docker.code, 1, docker.printed)
+  assert.match(docker.printed, /push-token failed with status 400.*no image registry: deploy with --remote/)
+  assert.equal(remote.code, 0, remote.printed)
+  assert.match(remote.printed, /Found existing deployment[\s\S]*Build triggered/)
+})
+
+test("the JavaScript CLI filters logs by level, text, time and revision", {
+  skip: withoutRegistries || skipMore,
+}, async () => {
+  await run(javascript, "--name", "logs", "--remote", "--no-input")
+  const id = await idOf("logs")
+  const { body } = await platform.api<{ resources: { id: string }[] }>("GET", `/v2/deployments/${id}/revisions`)
+  const revision = body.resources[0]?.id ?? ""
+  const logs = (...args: string[]) => run(javascript, "logs", "--deployment-id", id, ...args)
+
+  const ready = await logs("--query", "server ready", "--limit", "5")
+  const ofRevision = await logs("--revision-id", revision)
+  const build = await logs("--type", "build", "--revision-id", revision)
+  const errors = await logs("--level", "error")
+  const past = await logs("--start-time", "2026-01-01T00:00:00Z", "--end-time", "2026-01-02T00:00:00Z")
+
+  assert.match(ready, /server ready/)
+  assert.doesNotMatch(ready, /schema ready/)
+  assert.match(ofRevision, /server ready/)
+  assert.match(build, /build finished/)
+  for (const printed of [errors, past]) assert.match(printed, /No log entries found/)
+})
 
 const skip = withoutPython
 
