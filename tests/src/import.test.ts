@@ -1,11 +1,9 @@
 /** `superstep import` brings assistants, threads, crons and store items from one agent server to another, in both languages. */
 import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
-import { once } from "node:events"
-import { createServer } from "node:http"
-import type { AddressInfo } from "node:net"
 import { text } from "node:stream/consumers"
 import { type TestContext, test } from "node:test"
+import { portServer } from "@superstep/toolkit/testing/http-server"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
@@ -56,7 +54,7 @@ async function historyOf(server: GraphServer, threadId: string) {
  *              whether the server gets the request
  */
 async function proxyOf({ url }: GraphServer, pass: (asked: string) => Promise<{ loses: boolean; refuses?: boolean }>) {
-  const proxy = createServer(async (request, response) => {
+  const { origin, ...proxy } = await portServer(async (request, response) => {
     const body = await text(request)
     const { method = "GET" } = request
     const { loses, refuses } = await pass(`${method} ${request.url} ${body}`)
@@ -68,9 +66,7 @@ async function proxyOf({ url }: GraphServer, pass: (asked: string) => Promise<{ 
     if (loses) response.destroy()
     else response.writeHead(reply.status, { "content-type": "application/json" }).end(answer)
   })
-  await once(proxy.listen(0, "127.0.0.1"), "listening")
-  const address = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`
-  return { url: address, [Symbol.dispose]: () => void proxy.close() }
+  return { ...proxy, url: origin }
 }
 
 /** The first reply to each request that writes is lost, after the server has done it. */

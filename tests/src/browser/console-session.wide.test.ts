@@ -1,10 +1,8 @@
 /** Signing in to the console in a real browser, and what pages of other sites try at it. */
 import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
-import { once } from "node:events"
-import { createServer } from "node:http"
-import type { AddressInfo } from "node:net"
 import { test } from "node:test"
+import { portServer } from "@superstep/toolkit/testing/http-server"
 import type { Page } from "playwright-core"
 import { startPlatform } from "../testing/platform.js"
 import { openConsole, noChromium as skip } from "./console-page.js"
@@ -51,16 +49,13 @@ test("a person signs in with the printed address, and pages of other sites gain 
   await t.test(
     "a page on another port of this host changes and reads nothing, though its requests carry the cookie",
     async () => {
-      const foreign = createServer((_, response) => response.setHeader("content-type", "text/html").end("<p>agent"))
-      foreign.listen(0, "127.0.0.1")
-      await once(foreign, "listening")
+      using foreign = await portServer((_, response) => response.setHeader("content-type", "text/html").end("<p>agent"))
       const agent = await context.newPage()
-      await agent.goto(`http://127.0.0.1:${(foreign.address() as AddressInfo).port}/`)
+      await agent.goto(`${foreign.origin}/`)
 
       const wrote = await sendFrom(agent, `${url}/v2/api-keys`, "POST", { name: "stolen" })
       const read = await sendFrom(agent, `${url}/v2/api-keys`, "GET")
       await agent.close()
-      foreign.close()
 
       const { body } = await platform.api<{ resources: { name: string }[] }>("GET", "/v2/api-keys")
       assert.deepEqual(wrote, { isAnswered: false, status: "unreadable" })

@@ -1,8 +1,7 @@
 /** A server that speaks OpenAI's protocol: chat completions in pieces, with calls of tools. */
-import { once } from "node:events"
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
-import type { AddressInfo } from "node:net"
+import type { ServerResponse } from "node:http"
 import { json } from "node:stream/consumers"
+import { portServer } from "@superstep/toolkit/testing/http-server"
 
 interface Message {
   readonly role: "system" | "user" | "assistant" | "tool"
@@ -29,8 +28,7 @@ export interface OpenAi extends AsyncDisposable {
  */
 export async function startOpenAi({ key, call }: { key: string; call: object }): Promise<OpenAi> {
   const requests: { key: string | undefined; body: CompletionRequest }[] = []
-  const server = createServer((request, response) => void answer(request, response))
-  const answer = async (request: IncomingMessage, response: ServerResponse) => {
+  const server = await portServer(async (request, response) => {
     if (request.url !== "/v1/chat/completions") return refuse(response, 404, `unknown path ${request.url}`)
     const given = request.headers.authorization?.replace("Bearer ", "")
     if (given !== key) return refuse(response, 401, "Incorrect API key provided")
@@ -45,18 +43,8 @@ export async function startOpenAi({ key, call }: { key: string; call: object }):
       )
     }
     response.end("data: [DONE]\n\n")
-  }
-  server.listen(0, "127.0.0.1")
-  await once(server, "listening")
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
-    requests,
-    [Symbol.asyncDispose]: async () => {
-      server.closeAllConnections()
-      server.close()
-      await once(server, "close")
-    },
-  }
+  })
+  return { ...server, url: `${server.origin}/v1`, requests }
 }
 
 function choicesFor({ messages, tools = [] }: CompletionRequest, call: object): object[] {

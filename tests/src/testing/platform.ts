@@ -147,7 +147,7 @@ function stopNow({ pid = 0 }: ChildProcess): void {
 }
 
 /** Settings of whoever runs the tests must not reach the installation. */
-const withoutSettings = (): NodeJS.ProcessEnv =>
+export const withoutSettings = (): NodeJS.ProcessEnv =>
   Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !/^(SUPERSTEP_|DATABASE_URI$|NODE_TEST_)/.test(name)),
   )

@@ -6,7 +6,7 @@ import { basename, dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
-import type { LocalPlatform } from "./platform.js"
+import { type LocalPlatform, withoutSettings } from "./platform.js"
 
 const repository = fileURLToPath(new URL("../../..", import.meta.url))
 
@@ -91,8 +91,3 @@ export async function untilUp(program: Program): Promise<void> {
   }
   await until(isUp, { what: "it has taken over", timeoutMs: 60_000 })
 }
-
-const withoutSettings = (): NodeJS.ProcessEnv =>
-  Object.fromEntries(
-    Object.entries(process.env).filter(([name]) => !/^(SUPERSTEP_|DATABASE_URI$|NODE_TEST_)/.test(name)),
-  )
