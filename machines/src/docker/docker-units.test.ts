@@ -7,10 +7,9 @@ import { until } from "@superstep/toolkit/testing/until"
 import { v7 as newId } from "uuid"
 import { unitSocket } from "../parts/files/folders.js"
 import { isolatedUser } from "../parts/isolation/isolation.js"
-import type { UnitSpec } from "../port/port.js"
 import { unitsConformance } from "../port/testing/conformance.js"
+import { startedUnit } from "../port/testing/started-unit.js"
 import { unitSpec } from "../port/testing/unit-spec.js"
-import { askStatus } from "../unit-client/unit-client.js"
 import { ask as askUnit } from "../unit-client/unit-request.js"
 import { removeLeftProbes } from "./base-image.js"
 import { foundDockerUnits } from "./found-units.js"
@@ -26,27 +25,11 @@ after(removeTestImages)
 const test = testUnless(noEngine)
 type Place = ReturnType<typeof dockerPlace>
 
-const unitIn = (place: Place, variables: Record<string, string> = {}, memoryMb?: number): UnitSpec =>
-  unitSpec({
-    artifactId: place.artifactId,
-    databaseUri: new Secret("postgres://unit:of-the-database@localhost/unit"),
-    secrets: secretsOf(variables),
-    limits: { memoryMb, cpu: 1 },
-  })
-
-async function started(place: Place, variables: Record<string, string> = {}, memoryMb?: number) {
-  const units = place.units()
-  const unit = unitIn(place, variables, memoryMb)
-  await units.start(unit)
-  const address = { address: units.address(unit.unitId), token: unit.token }
-  const answers = () => until(() => askStatus(address), { what: "the unit answers" })
-  await answers()
-  const ask = async (path: string) => (await askUnit(address, "GET", path)).body
-  const end = async () => {
-    await units.stop(unit.unitId, { graceMs: 0 })
-    await units.remove(unit.unitId)
-  }
-  return { units, unit, unitId: unit.unitId, ask, answers, end }
+const started = async (place: Place, variables: Record<string, string> = {}, memoryMb?: number) => {
+  const databaseUri = new Secret("postgres://unit:of-the-database@localhost/unit")
+  const unit = await startedUnit(place, { databaseUri, secrets: secretsOf(variables), limits: { memoryMb, cpu: 1 } })
+  const ask = async (path: string) => (await askUnit(unit.addressOf(), "GET", path)).body
+  return { ...unit, ask }
 }
 
 test("an engine shows no secret of a unit, and its container has no rights and a read-only image (M2, M4)", async () => {
@@ -135,7 +118,7 @@ test("each line of a unit's output is read once and in order, also a long one, b
 test("nothing without our label is listed, stopped or removed (M1)", async () => {
   const place = dockerPlace()
   const units = place.units()
-  const unit = unitIn(place)
+  const unit = unitSpec({ artifactId: place.artifactId })
   const engine = testEngine()
   const name = `superstep-unit-${unit.unitId}`
   const body = { Image: baseReference, Cmd: ["sleep", "600"], HostConfig: { NetworkMode: "none" } }

@@ -6,9 +6,8 @@ import { createLog } from "@superstep/toolkit/log/log"
 import { testUnless } from "@superstep/toolkit/testing/test-unless"
 import { until } from "@superstep/toolkit/testing/until"
 import { v7 as newId } from "uuid"
-import type { UnitSpec } from "../port/port.js"
+import { startedUnit } from "../port/testing/started-unit.js"
 import { unitSpec } from "../port/testing/unit-spec.js"
-import { askStatus } from "../unit-client/unit-client.js"
 import { ask } from "../unit-client/unit-request.js"
 import { ClusterFailed } from "./cluster/cluster.js"
 import { type KubernetesObject, labels, nameOf, pathsIn, unitPort } from "./cluster/objects.js"
@@ -21,29 +20,14 @@ const tested = clusterOfFile()
 
 type Place = Awaited<ReturnType<typeof kubernetesPlace>>
 
-const unitIn = ({ artifactId }: Place, variables: Record<string, string> = {}, memoryMb?: number): UnitSpec =>
-  unitSpec({
-    artifactId,
-    secrets: secretsOf(variables),
-    limits: { memoryMb, cpu: undefined },
-  })
-
 async function started(place: Place, variables: Record<string, string> = {}, memoryMb?: number) {
-  const units = place.units()
-  const unit = unitIn(place, variables, memoryMb)
-  const { unitId } = unit
-  await units.start(unit)
-  const addressOf = (address = units.address(unitId)) => ({ address, token: unit.token })
-  const answers = () => until(() => askStatus(addressOf()), { what: "the unit answers" })
-  await answers()
+  const limits = { memoryMb, cpu: undefined }
+  const given = await startedUnit(place, { secrets: secretsOf(variables), limits })
+  const { units, unit, unitId, answers } = given
   /** Starts it again after its exit. */
   const startAgain = async () => {
     await units.start(unit)
     await answers()
-  }
-  const end = async () => {
-    await units.stop(unitId, { graceMs: 0 })
-    await units.remove(unitId)
   }
   const untilExited = () =>
     until(
@@ -53,7 +37,7 @@ async function started(place: Place, variables: Record<string, string> = {}, mem
       },
       { what: "its end is known" },
     )
-  return { units, unit, unitId, addressOf, startAgain, untilExited, end }
+  return { ...given, startAgain, untilExited }
 }
 
 const isAlive = (pid: number): boolean => {
@@ -100,7 +84,7 @@ test("while the API server is away units run on, and afterwards each is known as
 test("objects of our names that are somebody else's are neither used, changed nor deleted (K1)", async () => {
   const place = await kubernetesPlace(tested())
   const units = place.units()
-  const unit = unitIn(place)
+  const unit = unitSpec({ artifactId: place.artifactId })
   const name = nameOf(unit.unitId)
   const paths = pathsIn(place.namespace)
   const container = { name: "theirs", image: "theirs:1" }
@@ -167,7 +151,7 @@ test("a unit whose pod the cluster refuses has exited by itself: nobody else has
     },
   })
   const units = place.units()
-  const unit = unitIn(place)
+  const unit = unitSpec({ artifactId: place.artifactId })
 
   await assert.rejects(units.start(unit), /exceeded quota/)
 
@@ -184,7 +168,7 @@ test("a unit that is being started has not exited while it has its Secret and no
     },
   })
   const units = place.units()
-  const unit = unitIn(place)
+  const unit = unitSpec({ artifactId: place.artifactId })
 
   await units.start(unit)
   await units.kill(unit.unitId)

@@ -14,7 +14,8 @@ import { v7 as newId } from "uuid"
 import { isolatedUser } from "../../parts/isolation/isolation.js"
 import { askStatus } from "../../unit-client/unit-client.js"
 import { ask } from "../../unit-client/unit-request.js"
-import type { BuildSource, Machine, UnitSpec, Units } from "../port.js"
+import type { BuildSource, Machine, Units } from "../port.js"
+import { startedUnit } from "./started-unit.js"
 import { unitSpec } from "./unit-spec.js"
 
 export interface UnitsUnderTest {
@@ -39,118 +40,94 @@ export function unitsConformance(
   prepare: () => UnitsUnderTest | Promise<UnitsUnderTest>,
   skip: string | false = false,
 ): void {
-  const unitIn = (place: UnitsUnderTest, variables: Record<string, string> = {}): UnitSpec =>
-    unitSpec({
-      artifactId: place.artifactId,
-      token,
-      secrets: secretsOf(variables),
-    })
-  const untilReady = (units: Units, { unitId }: UnitSpec) =>
-    until(() => askStatus({ address: units.address(unitId), token }), { what: "the unit answers" })
-  const end = async (units: Units, { unitId }: UnitSpec) => {
-    await units.stop(unitId, { graceMs: 5000 })
-    await units.remove(unitId)
-  }
-
   test(`${name}: a second start of a unit returns the running one (R1)`, { skip }, async () => {
     const place = await prepare()
     const units = place.units()
-    const unit = unitIn(place)
+    const unit = unitSpec({ artifactId: place.artifactId })
 
     await units.start(unit)
-    await units.start(unit)
-    await untilReady(units, unit)
-    const pid = await place.pidOf(unit.unitId)
+    const { unitId, end } = await startedUnit({ units: () => units }, unit)
+    const pid = await place.pidOf(unitId)
     await units.start(unit)
 
-    assert.deepEqual(await units.status(unit.unitId), { state: "running" })
-    assert.equal(await place.pidOf(unit.unitId), pid)
-    await end(units, unit)
+    assert.deepEqual(await units.status(unitId), { state: "running" })
+    assert.equal(await place.pidOf(unitId), pid)
+    await end(5000)
   })
 
   test(`${name}: another control plane adopts the unit and continues its log (R2, R6)`, {
     skip,
   }, async () => {
     const place = await prepare()
-    const unit = unitIn(place)
-    await place.units().start(unit)
-    await untilReady(place.units(), unit)
-    const pid = await place.pidOf(unit.unitId)
-    const first = await place.units().logs(unit.unitId, "")
+    const { unit, unitId } = await startedUnit(place)
+    const pid = await place.pidOf(unitId)
+    const first = await place.units().logs(unitId, "")
 
     const adopted = place.units()
-    await adopted.start(unit)
+    const { end } = await startedUnit({ units: () => adopted }, unit)
 
-    assert.deepEqual(await adopted.status(unit.unitId), { state: "running" })
-    await untilReady(adopted, unit)
-    assert.equal(await place.pidOf(unit.unitId), pid)
-    assert.deepEqual(await adopted.list(), [unit.unitId])
+    assert.deepEqual(await adopted.status(unitId), { state: "running" })
+    assert.equal(await place.pidOf(unitId), pid)
+    assert.deepEqual(await adopted.list(), [unitId])
     assert.match(first.lines.join("\n"), /unit starts[\s\S]*unit listens/)
-    assert.deepEqual(await adopted.logs(unit.unitId, first.next), { lines: [], next: first.next })
-    assert.deepEqual(await adopted.logs(unit.unitId, ""), first, "what nobody has stored stays")
-    await adopted.stop(unit.unitId, { graceMs: 5000 })
-    const last = await adopted.logs(unit.unitId, first.next)
+    assert.deepEqual(await adopted.logs(unitId, first.next), { lines: [], next: first.next })
+    assert.deepEqual(await adopted.logs(unitId, ""), first, "what nobody has stored stays")
+    await adopted.stop(unitId, { graceMs: 5000 })
+    const last = await adopted.logs(unitId, first.next)
     assert.match(last.lines.join("\n"), /unit stops/)
-    assert.deepEqual(await place.units().logs(unit.unitId, last.next), { lines: [], next: last.next })
-    await end(adopted, unit)
+    assert.deepEqual(await place.units().logs(unitId, last.next), { lines: [], next: last.next })
+    await end(5000)
   })
 
   test(`${name}: a unit that exited is reported as exited and can be restarted at the same address (R3)`, {
     skip,
   }, async () => {
     const place = await prepare()
-    const units = place.units()
-    const unit = unitIn(place)
-    await units.start(unit)
-    await untilReady(units, unit)
-    const first = await place.pidOf(unit.unitId)
+    const { units, unit, unitId, answers, end } = await startedUnit(place)
+    const first = await place.pidOf(unitId)
 
     process.kill(first, "SIGKILL")
-    await until(async () => (await units.status(unit.unitId)).state === "exited", { what: "its end is known" })
-    const address = units.address(unit.unitId)
+    await until(async () => (await units.status(unitId)).state === "exited", { what: "its end is known" })
+    const address = units.address(unitId)
     await units.start(unit)
-    await untilReady(units, unit)
+    await answers()
 
-    assert.notEqual(await place.pidOf(unit.unitId), first)
-    assert.equal(units.address(unit.unitId), address)
+    assert.notEqual(await place.pidOf(unitId), first)
+    assert.equal(units.address(unitId), address)
     assert.ok(Buffer.byteLength(address) < 100)
-    await end(units, unit)
+    await end(5000)
   })
 
   test(`${name}: kill ends a unit with all its descendants, whose memory use was measured (R3)`, {
     skip,
   }, async () => {
-    const place = await prepare()
-    const units = place.units()
-    const unit = unitIn(place, { FAKE_EATS_MB: "150" })
-    await units.start(unit)
-    await untilReady(units, unit)
-    const usedMb = async () => (await units.memoryMb([unit.unitId])).get(unit.unitId) ?? 0
+    const { units, unitId, end } = await startedUnit(await prepare(), {
+      secrets: secretsOf({ FAKE_EATS_MB: "150" }),
+    })
+    const usedMb = async () => (await units.memoryMb([unitId])).get(unitId) ?? 0
     await until(async () => (await usedMb()) > 150, { what: "what it started is counted" })
 
-    await units.kill(unit.unitId)
+    await units.kill(unitId)
 
-    assert.deepEqual(await units.status(unit.unitId), { state: "exited" })
+    assert.deepEqual(await units.status(unitId), { state: "exited" })
     assert.equal(await usedMb(), 0)
-    await end(units, unit)
+    await end(5000)
   })
 
   test(`${name}: code of a unit opens no inspector of its server by SIGUSR1 (R9)`, { skip }, async () => {
-    const place = await prepare()
-    const units = place.units()
-    const unit = unitIn(place, { FAKE_COMMAND: "kill -USR1 $PPID" })
-    await units.start(unit)
-    await untilReady(units, unit)
+    const { units, unitId, addressOf, end } = await startedUnit(await prepare(), {
+      secrets: secretsOf({ FAKE_COMMAND: "kill -USR1 $PPID" }),
+    })
 
-    const { body } = await ask({ address: units.address(unit.unitId), token }, "GET", "/sh")
+    const { body } = await ask(addressOf(), "GET", "/sh")
     const said = await until(
-      async () => (await units.logs(unit.unitId, "")).lines.find((line) => /inspector|debugger/i.test(line)),
+      async () => (await units.logs(unitId, "")).lines.find((line) => /inspector|debugger/i.test(line)),
       { what: "Node says what became of its inspector" },
     )
 
     assert.equal((JSON.parse(body) as { status: number }).status, 0, body)
     assert.match(said, /^Starting inspector on 240\.0\.0\.1:\d+ failed/)
-    await end(units, unit)
+    await end(5000)
   })
 
   test(`${name}: the control plane's user reaches a unit, and no other deployment's user reaches its socket (R10)`, {
@@ -158,29 +135,23 @@ export function unitsConformance(
   }, async (t) => {
     const place = await prepare()
     if (!place.controlUser) return t.skip("only root isolates deployments")
-    const units = place.units()
-    const unit = unitIn(place)
-    await units.start(unit)
-    await untilReady(units, unit)
-    const address = units.address(unit.unitId)
+    const { units, unit, unitId, end } = await startedUnit(place)
+    const address = units.address(unitId)
 
     assert.equal(answerFor(place.controlUser, address), "200")
     if (unixPathOf(address)) assert.equal(answerFor(isolatedUser(unit.deploymentNumber + 1), address), "EACCES")
-    await end(units, unit)
+    await end(5000)
   })
 
   test(`${name}: stop and remove may be repeated and leave nothing (R5)`, { skip }, async () => {
     const place = await prepare()
-    const units = place.units()
-    const unit = unitIn(place)
-    await units.start(unit)
-    await untilReady(units, unit)
+    const { units, unitId, addressOf, end } = await startedUnit(place)
 
-    for (let time = 0; time < 2; time++) await end(units, unit)
+    for (let time = 0; time < 2; time++) await end(5000)
 
-    assert.deepEqual(await units.status(unit.unitId), { state: "absent" })
+    assert.deepEqual(await units.status(unitId), { state: "absent" })
     assert.deepEqual(await units.list(), [])
-    assert.equal(await askStatus({ address: units.address(unit.unitId), token }), undefined)
+    assert.equal(await askStatus(addressOf()), undefined)
   })
 }
 

@@ -20,8 +20,8 @@ import { unitEnvironment, unitSecrets } from "../../parts/units/unit-environment
 import { TooManyDeployments } from "../../port/errors.js"
 import type { UnitSpec } from "../../port/port.js"
 import { unitsConformance } from "../../port/testing/conformance.js"
+import { startedUnit } from "../../port/testing/started-unit.js"
 import { unitSpec } from "../../port/testing/unit-spec.js"
-import { askStatus } from "../../unit-client/unit-client.js"
 import { ask } from "../../unit-client/unit-request.js"
 import { isolatedPlace, processPlace } from "../testing/place.js"
 
@@ -139,14 +139,9 @@ test("a stopped unit has time to return its runs before it is killed", () => {
     assert.equal(given(spec(), base, ofProject).env[ofRuns], expected, JSON.stringify([base, ofProject]))
 })
 
-/** A unit that answers. */
 async function started(place = processPlace()) {
-  const [units, unit] = [place.units(), spec()]
-  const { unitId, token } = unit
-  await units.start(unit)
-  const address = { address: units.address(unitId), token }
-  await until(() => askStatus(address), { what: "the unit answers" })
-  return { ...place, units, unitId, address, stop: () => units.stop(unitId, { graceMs: 5000 }) }
+  const { addressOf, ...unit } = await startedUnit(place, spec())
+  return { ...place, ...unit, address: addressOf(), stop: () => unit.units.stop(unit.unitId, { graceMs: 5000 }) }
 }
 
 test("a unit's secrets are not in its environment and remain in no file, at every start (R4)", async () => {
