@@ -63,7 +63,7 @@ interface WebhookSettings {
 }
 
 function Webhook({ integrationId }: { integrationId: string }) {
-  const { call, session } = usePlatform()
+  const { call, scopes } = usePlatform()
   const { base } = useHome()
   const queryClient = useQueryClient()
   const path = requestPath`/v2/integrations/git/${integrationId}/webhook`
@@ -82,7 +82,7 @@ function Webhook({ integrationId }: { integrationId: string }) {
     mutationFn: () => call(path, { method: "PUT", body: { secrets: [secret] } }),
     onSuccess: () => queryClient.invalidateQueries({ queryKey }),
   })
-  const refusal = session.scopes.includes("admin") ? undefined : "This needs a key with the scope admin."
+  const refusal = scopes.includes("admin") ? undefined : "This needs a key with the scope admin."
   if (error) return <Problem error={error} />
   return (
     <>

@@ -25,11 +25,11 @@ interface SecretList {
 export const needsSecretsScope = "Your key may not read or change secrets: that needs the scope secrets."
 
 function useSecrets({ id }: Deployment) {
-  const { call, session } = usePlatform()
+  const { call, scopes } = usePlatform()
   const queryClient = useQueryClient()
   const path = `${paths.deployment(id)}/secrets`
   const queryKey = ["secrets", id]
-  const may = session.scopes.includes("secrets") || session.scopes.includes("admin")
+  const may = scopes.includes("secrets") || scopes.includes("admin")
   return {
     path,
     queryKey,

@@ -23,7 +23,7 @@ export function Account({ session }: { session: Session }) {
       <Button className="account">
         <span className="visually-hidden">Account and workspace</span>
         <span className="account-text">
-          <span>{session.workspaces.find(({ workspace_id }) => workspace_id === current)?.name ?? "No workspace"}</span>
+          <span>{current?.name ?? "No workspace"}</span>
           <span className="account-key">
             {nameOf(session)} {leaving.isError ? "· signing out failed" : ""}
           </span>
@@ -37,7 +37,7 @@ export function Account({ session }: { session: Session }) {
             {session.workspaces.map(({ workspace_id, name }) => (
               <MenuItem key={workspace_id} className="menu-item" onAction={() => choose(workspace_id)}>
                 {name}
-                {workspace_id === current ? <span className="menu-note">shown</span> : null}
+                {workspace_id === current?.workspace_id ? <span className="menu-note">shown</span> : null}
               </MenuItem>
             ))}
           </MenuSection>

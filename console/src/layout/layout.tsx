@@ -7,7 +7,7 @@ import { FirstButton } from "../frame/first-button.js"
 import { Menu, Search } from "../frame/icons.js"
 import { PageLoading, TitleContext } from "../frame/page.js"
 import { type RawSearch, textIn } from "../frame/search.js"
-import { chooseWorkspace, type Session, sessionQuery } from "../platform/session.js"
+import { chooseWorkspace, type Session, sessionQuery, workspaceOf } from "../platform/session.js"
 import { keepFocus } from "./kept-focus.js"
 import { agentGroups, HomeLink, Navigation, usePlatformGroups, useShownDeployment } from "./navigation.js"
 import type { HomePaletteProps } from "./palettes.js"
@@ -27,7 +27,8 @@ export function PlatformFrame() {
   const linked = textIn(search as RawSearch, "workspace")
   if (!session) return <SignInFirst />
   // Links from elsewhere, such as from a commit's status at a git host, name their workspace.
-  if (linked !== undefined && session.workspaces.some((it) => it.workspace_id === linked)) chooseWorkspace(linked)
+  const isOther = linked !== undefined && linked !== workspaceOf(session)?.workspace_id
+  if (isOther && session.workspaces.some((it) => it.workspace_id === linked)) chooseWorkspace(linked)
   return <SignedInFrame session={session} />
 }
 

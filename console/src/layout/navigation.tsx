@@ -40,7 +40,7 @@ export function useShownDeployment(): string | undefined {
 }
 
 export function usePlatformGroups(session: Session, deploymentId: string | undefined): readonly PlaceGroup[] {
-  const api = platformApi(workspaceOf(session))
+  const api = platformApi(workspaceOf(session)?.workspace_id)
   const { data } = useQuery({
     queryKey: ["deployment", deploymentId],
     queryFn: () => callPlatform<{ name: string }>(api, paths.deployment(deploymentId ?? "")),

@@ -22,8 +22,6 @@ export interface Session {
   /** Whose it is; null when it stands for a key. */
   readonly person: Person | null
   readonly workspaces: readonly SessionWorkspace[]
-  /** In the chosen workspace. */
-  readonly scopes: readonly string[]
   readonly is_operator: boolean
   /** Of the key that it stands for. */
   readonly key_prefix: string | null
@@ -39,17 +37,11 @@ export const sessionQuery = queryOptions({ queryKey: ["session"], queryFn: readS
 /** @returns  null without a session */
 async function readSession(): Promise<Session | null> {
   try {
-    return inWorkspace((await jsonOf(await fetch("/v2/console/session"))) as Session)
+    return (await jsonOf(await fetch("/v2/console/session"))) as Session
   } catch (error) {
     if (error instanceof ApiError && error.status === 401) return null
     throw error
   }
-}
-
-/** The rights of a person differ from one workspace to the other. */
-function inWorkspace(session: Session): Session {
-  const chosen = session.workspaces.find(({ workspace_id }) => workspace_id === workspaceOf(session))
-  return { ...session, scopes: chosen?.scopes ?? session.scopes }
 }
 
 /** What a person shows to sign in: a code, a key, or where no provider is set the link of an invitation. */
@@ -61,7 +53,7 @@ export type Proof =
 /** @throws ApiError  the code, the key or the invitation is not valid */
 export async function signIn(proof: Proof): Promise<Session> {
   const path = "invitation" in proof ? "/v2/console/invitation" : "/v2/console/sessions"
-  const session = inWorkspace((await jsonOf(await send(path, proof))) as Session)
+  const session = (await jsonOf(await send(path, proof))) as Session
   // The session before it may have ended without a sign-out.
   forgetTab()
   return session
@@ -96,15 +88,28 @@ export async function signOut(): Promise<void> {
 
 const workspaceKey = "superstep.workspace"
 
-/** The chosen workspace if the session has it, else its first one. */
+/** What one tab keeps, and what all tabs share. */
+type Storages = Readonly<Record<"tab" | "browser", Pick<Storage, "getItem" | "setItem">>>
+
+const storages = (): Storages => ({ tab: sessionStorage, browser: localStorage })
+
+/**
+ * The workspace of this tab. A tab keeps the one with which it began, whatever the person chooses in another tab: a form that
+ * is open would be sent to the wrong workspace.
+ */
 export function workspaceOf(
   { workspaces }: Pick<Session, "workspaces">,
-  chosen = localStorage.getItem(workspaceKey),
-): string | undefined {
-  return (workspaces.find(({ workspace_id }) => workspace_id === chosen) ?? workspaces[0])?.workspace_id
+  { tab, browser }: Storages = storages(),
+): SessionWorkspace | undefined {
+  const withId = (id: string | null) => workspaces.find(({ workspace_id }) => workspace_id === id)
+  const kept = withId(tab.getItem(workspaceKey))
+  if (kept) return kept
+  const first = withId(browser.getItem(workspaceKey)) ?? workspaces[0]
+  if (first) tab.setItem(workspaceKey, first.workspace_id)
+  return first
 }
 
-export const chooseWorkspace = (id: string): void => localStorage.setItem(workspaceKey, id)
-
-/** Whether the session may write: keys with the scope `read` only see. */
-export const mayWrite = ({ scopes }: Session): boolean => scopes.includes("deploy") || scopes.includes("admin")
+/** Chooses the workspace of this tab, and of tabs that begin after it. */
+export function chooseWorkspace(id: string, { tab, browser }: Storages = storages()): void {
+  for (const storage of [tab, browser]) storage.setItem(workspaceKey, id)
+}

@@ -2,12 +2,14 @@
 import { useSuspenseQuery } from "@tanstack/react-query"
 import { useMemo } from "react"
 import { callPlatform, type PlatformApi, type PlatformRequest, platformApi } from "./api.js"
-import { mayWrite, type Session, sessionQuery, workspaceOf } from "./session.js"
+import { type Session, sessionQuery, workspaceOf } from "./session.js"
 
 export interface Platform {
   readonly session: Session
   readonly workspaceId: string | undefined
-  /** False if the session's key may only read: buttons that write are disabled. */
+  /** The rights in the workspace. */
+  readonly scopes: readonly string[]
+  /** False if the session may only read: buttons that write are disabled. */
   readonly mayWrite: boolean
   readonly api: PlatformApi
   /** @throws ApiError  the status is not 2xx */
@@ -18,15 +20,18 @@ export interface Platform {
 export function usePlatform(): Platform {
   const { data: session } = useSuspenseQuery(sessionQuery)
   if (!session) throw new Error("This page needs a session: sign in first.")
-  const workspaceId = workspaceOf(session)
+  const workspace = workspaceOf(session)
   return useMemo(() => {
+    const workspaceId = workspace?.workspace_id
+    const scopes = workspace?.scopes ?? []
     const api = platformApi(workspaceId)
     return {
       session,
       workspaceId,
-      mayWrite: mayWrite(session),
+      scopes,
+      mayWrite: scopes.includes("deploy") || scopes.includes("admin"),
       api,
       call: (path, request) => callPlatform(api, path, request),
     }
-  }, [session, workspaceId])
+  }, [session, workspace])
 }

@@ -11,8 +11,8 @@ import { People } from "./people.js"
 import { Sessions } from "./sessions.js"
 
 export function SettingsPage() {
-  const { session, workspaceId } = usePlatform()
-  const isAdmin = session.scopes.includes("admin")
+  const { scopes, workspaceId } = usePlatform()
+  const isAdmin = scopes.includes("admin")
   const forAll = [
     { method: "GET", url: pagePath(paths.members), workspaceId },
     { method: "GET", url: pagePath(paths.sessions), workspaceId },

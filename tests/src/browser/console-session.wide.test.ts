@@ -69,9 +69,8 @@ test("a person signs in with the printed address, and pages of other sites gain 
     const html = "<img src=x onerror=\"document.title='attacked'\"><script>document.title='attacked'</script>"
     await platform.api("POST", "/v2/api-keys", { name: html })
     problems.length = 0
-    await page.evaluate(`localStorage.setItem("superstep.workspace", "${tenant}")`)
 
-    for (const path of ["/", "/settings", "/system"]) {
+    for (const path of [`/?workspace=${tenant}`, "/settings", "/system"]) {
       await page.goto(`${url}${path}`)
       await page.getByRole("heading").first().waitFor()
       assert.notEqual(await page.title(), "attacked", path)
