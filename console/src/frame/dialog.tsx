@@ -1,9 +1,9 @@
 /** A dialog, and the question before something that cannot be taken back. */
 import { useMutation } from "@tanstack/react-query"
-import { createContext, type ReactNode, useContext, useState } from "react"
+import { createContext, type ReactNode, useContext, useLayoutEffect, useState } from "react"
 import { Dialog as AriaDialog, DialogTrigger } from "react-aria-components/Dialog"
 import { Heading } from "react-aria-components/Heading"
-import { Modal, ModalOverlay } from "react-aria-components/Modal"
+import { Modal, ModalOverlay, type ModalOverlayProps } from "react-aria-components/Modal"
 import { Button, type ButtonProps } from "./button.js"
 import { Plus, Trash2 } from "./icons.js"
 import { Problem } from "./problem.js"
@@ -21,11 +21,9 @@ export function Dialog({ title, button, children }: DialogProps) {
   return (
     <DialogTrigger isOpen={isOpen} onOpenChange={(open) => setOpen(open && button.disabledBecause === undefined)}>
       <Button {...button} onPress={() => setOpen(true)} />
-      <ModalOverlay className="dialog-overlay" isDismissable>
-        <Frame title={title} onClose={() => setOpen(false)}>
-          {children}
-        </Frame>
-      </ModalOverlay>
+      <Frame title={title} onClose={() => setOpen(false)}>
+        {children}
+      </Frame>
     </DialogTrigger>
   )
 }
@@ -59,24 +57,49 @@ interface OpenDialogProps {
 
 /** A dialog that is open as long as it is drawn, for what opens it may go: a row of a list moves out of view. */
 export const OpenDialog = (props: OpenDialogProps) => (
-  <ModalOverlay className="dialog-overlay" isDismissable isOpen onOpenChange={(isOpen) => !isOpen && props.onClose()}>
-    <Frame {...props} />
-  </ModalOverlay>
+  <Frame {...props} isOpen onOpenChange={(isOpen) => !isOpen && props.onClose()} />
 )
 
-const CloseContext = createContext<() => void>(() => undefined)
+/** What does not close a dialog: a press beside it, or that and Escape, so that only its buttons close it. */
+type Hold = "press" | "both" | undefined
+
+interface AroundContent {
+  readonly close: () => void
+  readonly setHold: (hold: Hold) => void
+}
+
+const DialogContext = createContext<AroundContent>({ close: () => undefined, setHold: () => undefined })
 
 /** @returns  what closes the dialog around the component */
-export const useClose = (): (() => void) => useContext(CloseContext)
+export const useClose = (): (() => void) => useContext(DialogContext).close
 
-const Frame = ({ title, onClose, children }: OpenDialogProps) => (
-  <Modal className="dialog">
-    <AriaDialog>
-      <Heading slot="title">{title}</Heading>
-      <CloseContext value={onClose}>{children}</CloseContext>
-    </AriaDialog>
-  </Modal>
-)
+/** Keeps the dialog around the component open while it has what would be lost with it. */
+export function useHold(hold: Hold): void {
+  const { setHold } = useContext(DialogContext)
+  useLayoutEffect(() => {
+    setHold(hold)
+    return () => setHold(undefined)
+  }, [hold, setHold])
+}
+
+function Frame({ title, onClose, children, ...overlay }: OpenDialogProps & ModalOverlayProps) {
+  const [hold, setHold] = useState<Hold>()
+  return (
+    <ModalOverlay
+      {...overlay}
+      className="dialog-overlay"
+      isDismissable={hold === undefined}
+      isKeyboardDismissDisabled={hold === "both"}
+    >
+      <Modal className="dialog">
+        <AriaDialog>
+          <Heading slot="title">{title}</Heading>
+          <DialogContext value={{ close: onClose, setHold }}>{children}</DialogContext>
+        </AriaDialog>
+      </Modal>
+    </ModalOverlay>
+  )
+}
 
 /** The last part of a dialog: what failed, and Cancel beside the button that goes on. */
 export function DialogEnd({ error, children }: { error: Error | null; children: ReactNode }) {
@@ -112,6 +135,7 @@ export const Confirm = ({ title, button, ...question }: ConfirmProps) => (
 function Question({ children, confirm, isDangerous = false, act }: Omit<ConfirmProps, "title" | "button">) {
   const close = useClose()
   const { mutate, isPending, error } = useMutation({ mutationFn: act })
+  useHold(isPending ? "both" : undefined)
   // Given with the call: the reply to a question that was left does not close the next one.
   const answer = () => mutate(undefined, { onSuccess: close })
   return (

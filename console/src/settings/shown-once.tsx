@@ -3,7 +3,7 @@ import { type ReactNode, useState } from "react"
 import { DialogForm } from "../forms/dialog-form.js"
 import { Button } from "../frame/button.js"
 import { CopyText } from "../frame/copy-text.js"
-import { useClose } from "../frame/dialog.js"
+import { useClose, useHold } from "../frame/dialog.js"
 
 interface Props {
   /** The fields. */
@@ -24,6 +24,7 @@ export function ShownOnce({ children, submit, disabledBecause, make, onMade, lab
   const close = useClose()
   // Nothing keeps it when the dialog is closed.
   const [secret, setSecret] = useState<string>()
+  useHold(secret === undefined ? undefined : "both")
   if (secret !== undefined)
     return (
       <>

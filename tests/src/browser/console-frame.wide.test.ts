@@ -190,7 +190,7 @@ test("what surrounds all pages", { skip: noChromium }, async (t) => {
     await fill("first")
     const replied = page.waitForResponse(/store\/items$/)
     await dialog(page).getByRole("button", { name: "Put" }).click()
-    await leave(page)
+    await dialog(page).getByRole("button", { name: "Cancel" }).click()
     await fill("second")
     const address = page.url()
 

@@ -11,7 +11,7 @@ import type { Deployment, Revision } from "../testing/deployments.js"
 import type { Platform } from "../testing/installation.js"
 import { testPython } from "../testing/languages.js"
 import { startPlatform } from "../testing/platform.js"
-import { accessibilityProblems, keepScreenshot, openConsole, noChromium as skip } from "./console-page.js"
+import { accessibilityProblems, holdRequests, keepScreenshot, openConsole, noChromium as skip } from "./console-page.js"
 import { copiedCommands, executed } from "./curl-commands.js"
 import { startDesk } from "./desk.js"
 import { openPrintedAddresses } from "./printed-addresses.js"
@@ -290,14 +290,23 @@ test("the pages of the platform", { skip }, async (t) => {
     await look("logs")
   })
 
+  /** What closes a dialog that has nothing to lose. */
+  const leave = async () => {
+    await page.keyboard.press("Escape")
+    await page.mouse.click(2, 2)
+  }
   let readKey = ""
   await t.test("a key is shown once; the audit log tells who made it", async () => {
     await page.getByRole("navigation").getByRole("link", { name: "Settings" }).first().click()
     await button("New key").click()
     await field("Name").fill("a reader")
     await page.getByRole("checkbox", { name: /^run/ }).uncheck({ force: true })
+    const release = await holdRequests(page, "**/v2/api-keys")
     await page.getByRole("dialog").getByRole("button", { name: "Create" }).click()
+    await leave()
+    release()
     readKey = (await page.getByRole("dialog").locator("code").textContent()) ?? ""
+    await leave()
     await button("Done").click()
     await page.getByRole("row", { name: /^a reader/ }).waitFor()
     await page.reload()
