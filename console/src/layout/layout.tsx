@@ -12,6 +12,7 @@ import { keepFocus } from "./kept-focus.js"
 import { agentGroups, HomeLink, Navigation, usePlatformGroups, useShownDeployment } from "./navigation.js"
 import type { HomePaletteProps } from "./palettes.js"
 import type { PlaceGroup } from "./places.js"
+import { Stale } from "./stale.js"
 import { useNarrow } from "./use-narrow.js"
 import { type Overlay, useShortcuts } from "./use-shortcuts.js"
 
@@ -81,6 +82,7 @@ function Frame({ groups, deploymentId, session, Palette }: FrameProps) {
       </button>
       {isNarrow ? <Bar groups={groups} onOpen={open} /> : navigation}
       <main id="content" ref={content} className="frame-content" tabIndex={-1}>
+        <Stale />
         <TitleContext value={titleAt(groups, pathname)}>
           <Suspense fallback={<PageLoading />}>
             <Outlet />

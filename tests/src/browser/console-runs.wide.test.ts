@@ -1,4 +1,7 @@
-/** The console's pages of runs in a real browser, on an agent server of `superstep dev`. */
+/**
+ * The console's pages of runs in a real browser, on an agent server of `superstep dev`. Long on purpose: all tests use the one server and
+ * browser that the file starts.
+ */
 
 import assert from "node:assert/strict"
 import { test } from "node:test"
@@ -224,6 +227,13 @@ test("the console's pages of runs", { skip }, async (t) => {
     assert.deepEqual(fieldsOf(waits ?? [], "run_id"), [waiting.runId])
     assert.deepEqual(fieldsOf(executes ?? [], "run_id"), [running.runId])
 
+    const stale = page.getByText(/^Not up to date since \d{4}-.*: Superstep does not answer\./)
+    await page.route("**/queue?*", (route) => route.abort())
+    await stale.waitFor()
+    await page.getByRole("heading", { name: "1 waiting" }).waitFor()
+    assert.deepEqual(await accessibilityProblems(page), [])
+    await page.unroute("**/queue?*")
+    await stale.waitFor({ state: "detached" })
     await page.getByRole("button", { name: `Cancel run ${waiting.runId.slice(-8)}` }).click()
     await page.getByRole("heading", { name: "1 waiting" }).waitFor({ state: "detached" })
     gate.open()
@@ -381,8 +391,8 @@ test("the console's pages of runs", { skip }, async (t) => {
     await page.getByRole("region", { name: "Item item 500" }).getByRole("button", { name: "Edit" }).waitFor()
   })
 
-  // A browser notes as errors the 503 of the server while a killed worker is replaced, and the refused stop.
-  const problems = browser.problems.filter((problem) => !/status of (503|409)/.test(problem))
+  // A browser notes as errors the 503 of the server while a killed worker is replaced, the refused stop, and the queue that cannot be read.
+  const problems = browser.problems.filter((problem) => !/status of (503|409)|ERR_FAILED/.test(problem))
   assert.deepEqual(problems, [])
 })
 
