@@ -41,14 +41,18 @@ export function useShownThread({ thread, lastRun, assistantId }: ThreadGiven) {
   const { conversation, tracker } = useConversation({ threadId, assistantId, messagesKey, epoch })
   const streamed = conversation.messages as unknown as readonly RawMessage[]
   const messages = useWholeMessages(streamed, tracker, saved)
-  const { activity, error } = useActivity({ threadId, assistantId, onCheckpoint: useSettled(historyGrows, settleMs) })
+  const readAgain = () => {
+    startAgain()
+    changed()
+  }
+  const onCheckpoint = useSettled(historyGrows, settleMs)
+  const { activity, error } = useActivity({ threadId, assistantId, onCheckpoint, onBack: readAgain })
   const facts: ThreadFacts = { threadStatus: thread.status, lastRun }
   const runId = shownRunId(facts, activity)
   const runOptions = useRunOptions(`${url}/${threadId}`)
   const onStarted = () => {
     show(undefined)
-    startAgain()
-    changed()
+    readAgain()
   }
   const { options } = runOptions
   const sending = useSending({ threadId, assistantId, runId, head, options, conversation, onStarted })

@@ -49,29 +49,44 @@ interface Options {
   readonly threadId: string
   readonly assistantId: string
   readonly onCheckpoint: () => void
+  /** The stream is open again after it was lost, and the conversation's has been lost with it. */
+  readonly onBack: () => void
 }
 
+/** How soon a stream that was lost is opened again. The SDK has tried for some seconds by then. */
+export const reopenMs = 5000
+
 /** @returns what the graph does, and why that is not known if it is not */
-export function useActivity({ threadId, assistantId, onCheckpoint }: Options) {
+export function useActivity({ threadId, assistantId, ...called }: Options) {
   const { client, streaming } = useAgent()
   const [activity, setActivity] = useState<Activity>(noActivity)
   const [error, setError] = useState<unknown>()
-  const noteCheckpoint = useRef(onCheckpoint)
-  noteCheckpoint.current = onCheckpoint
+  const [losses, setLosses] = useState(0)
+  const last = useRef(called)
+  last.current = called
   useEffect(() => {
-    setActivity(noActivity)
-    setError(undefined)
-    const onCheckpoint = () => noteCheckpoint.current()
-    return watchThread({
+    let waiting: ReturnType<typeof setTimeout> | undefined
+    const close = watchThread({
       client,
       streaming,
       threadId,
       assistantId,
       onActivity: setActivity,
-      onCheckpoint,
-      onError: setError,
+      onCheckpoint: () => last.current.onCheckpoint(),
+      onOpen: () => {
+        setError(undefined)
+        if (losses > 0) last.current.onBack()
+      },
+      onEnd: (reason) => {
+        setError(reason)
+        waiting = setTimeout(() => setLosses(losses + 1), reopenMs)
+      },
     })
-  }, [client, streaming, threadId, assistantId])
+    return () => {
+      clearTimeout(waiting)
+      close()
+    }
+  }, [client, streaming, threadId, assistantId, losses])
   return { activity, error }
 }
 

@@ -15,6 +15,7 @@ import { titleOf } from "./place.js"
 import { type ThreadGiven, useShownThread } from "./shown-thread.js"
 import { StatusBadge } from "./status-badge.js"
 import { ThreadGraph } from "./thread-graph.js"
+import { reopenMs } from "./thread-stream.js"
 
 const views = ["Conversation", "Graph", "Time travel"] as const
 
@@ -47,7 +48,10 @@ export function ThreadView(given: ThreadGiven) {
       }
     >
       {problems.stream !== undefined && (
-        <Problem error={problems.stream} next="Load this page again to see what its runs do." />
+        <Problem
+          error={problems.stream}
+          next={`It is tried again every ${reopenMs / 1000} s. Until then you see what a run did when it has ended.`}
+        />
       )}
       {problems.answers && <Problem error={problems.answers} next="The answers to earlier questions are not shown." />}
       {problems.schemas && <Problem error={problems.schemas} next="The graph's input is edited as JSON." />}

@@ -12,10 +12,13 @@ interface Watch {
   readonly onActivity: (activity: Activity) => void
   /** A checkpoint was written. */
   readonly onCheckpoint: () => void
-  readonly onError: (error: unknown) => void
+  /** The stream is open. */
+  readonly onOpen: () => void
+  /** Called once, unless the caller ended it: the stream has failed, or the SDK gave up to reconnect, which it does in silence. */
+  readonly onEnd: (error: unknown) => void
 }
 
-/** @returns a function that ends it */
+/** Does not reconnect after its end. @returns a function that ends it */
 export function watchThread({
   client,
   streaming,
@@ -23,7 +26,8 @@ export function watchThread({
   assistantId,
   onActivity,
   onCheckpoint,
-  onError,
+  onOpen,
+  onEnd,
 }: Watch): () => void {
   const thread = client.threads.stream(threadId, { assistantId, ...streaming })
   let activity = noActivity
@@ -41,21 +45,24 @@ export function watchThread({
     // The past of a thread comes in one go: only where it leads to is drawn.
     frame ??= requestAnimationFrame(show)
   }
-  const fail = (error: unknown) => {
-    if (!isOver) onError(error)
+  const end = (error: unknown) => {
+    if (isOver) return
+    isOver = true
+    onEnd(error)
   }
   // A subscription pauses after each run until the next one writes something: only a listener gets the start of that run.
   thread.onEvent((event) => take(event as unknown as ThreadEvent))
-  thread.onError(fail)
+  thread.onError(end)
   const drain = async () => {
     const events = await thread.subscribe({ channels: ["lifecycle", "tasks", "checkpoints"] })
+    if (!isOver) onOpen()
     while (!isOver) {
       for await (const _ of events) if (isOver) return
       if (!events.isPaused) return
       await events.waitForResume()
     }
   }
-  drain().catch(fail)
+  drain().then(() => end(new Error("The connection to the agent is lost.")), end)
   return () => {
     isOver = true
     if (frame !== undefined) cancelAnimationFrame(frame)

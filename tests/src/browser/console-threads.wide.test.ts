@@ -192,6 +192,28 @@ test("the console's pages of threads", { skip }, async (t) => {
     assert.match((await page.getByRole("textbox", { name: "State" }).textContent()) ?? "", /half an edit/)
   })
 
+  await t.test("a page that lost the stream of its thread opens it again, and says so until then", async () => {
+    const { gate, thread } = await gatedThread()
+    const page = await browser.context.newPage()
+    let isDown = true
+    await page.routeWebSocket(/\/stream\/events/, (socket) => {
+      if (isDown) socket.onMessage(() => socket.close())
+      else socket.connectToServer()
+    })
+    await page.goto(`${server.url}/studio/threads/${thread.thread_id}`)
+    const lost = page.getByText("It is tried again every 5 s.")
+    await lost.waitFor()
+
+    isDown = false
+    await lost.waitFor({ state: "detached" })
+    const input = { messages: [{ role: "user", content: "hello" }] }
+    await client.runs.create(thread.thread_id, String(thread.metadata?.assistant_id), { input })
+
+    await untilNode(page, "answer", "running")
+    await untilConversation(page, ["You: hello", "Agent: You said"])
+    gate.open()
+  })
+
   await t.test("HTML in messages stays text, and nothing of it runs or loads", async () => {
     const hostile =
       '<img src=x onerror="document.title=1"><script>document.title=2</script>![x](https://elsewhere.test/x.png)'
