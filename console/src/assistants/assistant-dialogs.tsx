@@ -9,6 +9,7 @@ import { AddDialog, Dialog, useClose } from "../frame/dialog.js"
 import { Pencil } from "../frame/icons.js"
 import { JsonEditor } from "../json-editor/json-editor.js"
 import { SchemaForm } from "../schema-form/schema-form.js"
+import { hasInvalid } from "../schema-form/value.js"
 import { type AssistantFields, useAssistantActions, useAssistants, useContextSchema } from "./use-assistants.js"
 
 export function NewAssistant({ onCreated }: { onCreated: (assistantId: string) => void }) {
@@ -32,7 +33,7 @@ function NewForm({ onCreated }: { onCreated: (assistantId: string) => void }) {
   const { create } = useAssistantActions()
   return (
     <FieldsForm
-      key={graphId}
+      graphId={graphId}
       initial={{ name: "", description: "", context: {}, config: {}, metadata: {} }}
       schemaOf={assistants.find(({ graph_id }) => graph_id === graphId)?.assistant_id}
       submit="Create"
@@ -76,6 +77,7 @@ export function EditAssistant({ assistant, version, onSaved }: EditAssistantProp
       button={{ disabledBecause: mayRun ? undefined : onlyReads, children }}
     >
       <FieldsForm
+        graphId={assistant.graph_id}
         initial={initial}
         schemaOf={assistant.assistant_id}
         submit="Save as a new version"
@@ -87,6 +89,7 @@ export function EditAssistant({ assistant, version, onSaved }: EditAssistantProp
 }
 
 interface FieldsFormProps {
+  readonly graphId: string
   readonly initial: AssistantFields
   /** The assistant whose graph says what its context looks like. */
   readonly schemaOf: string | undefined
@@ -96,12 +99,18 @@ interface FieldsFormProps {
   readonly children?: ReactNode
 }
 
-function FieldsForm({ initial, schemaOf, submit, act, onDone, children }: FieldsFormProps) {
-  const [fields, setFields] = useState(initial)
+function FieldsForm({ graphId, initial, schemaOf, submit, act, onDone, children }: FieldsFormProps) {
+  const [{ contextOf, ...given }, setGiven] = useState({ ...initial, contextOf: graphId })
+  // Another graph has another context.
+  const fields = contextOf === graphId ? given : { ...given, context: initial.context }
   const schema = useContextSchema(schemaOf)
   const close = useClose()
-  const set = (change: Partial<AssistantFields>) => setFields((present) => ({ ...present, ...change }))
-  const isBroken = [fields.context, fields.config, fields.metadata].includes(undefined)
+  const set = (change: Partial<AssistantFields> & { contextOf?: string }) =>
+    setGiven((present) => ({ ...present, ...change }))
+  const setContext = (context: unknown) => set({ context, contextOf: graphId })
+  const isBroken = [fields.context, fields.config, fields.metadata].some(
+    (value) => value === undefined || hasInvalid(value),
+  )
   const closeAndShow = (saved: Assistant) => {
     close()
     onDone(saved)
@@ -119,10 +128,10 @@ function FieldsForm({ initial, schemaOf, submit, act, onDone, children }: Fields
       {schema ? (
         <fieldset className="field-group">
           <legend>Context</legend>
-          <SchemaForm schema={schema} value={fields.context} onChange={(context) => set({ context })} />
+          <SchemaForm key={graphId} schema={schema} value={fields.context} onChange={setContext} />
         </fieldset>
       ) : (
-        <JsonEditor label="Context" value={initial.context} onChange={(context) => set({ context })} />
+        <JsonEditor key={graphId} label="Context" value={initial.context} onChange={setContext} />
       )}
       <JsonEditor label="Config" value={initial.config} onChange={(config) => set({ config })} />
       <JsonEditor label="Metadata" value={initial.metadata} onChange={(metadata) => set({ metadata })} />

@@ -3,7 +3,7 @@
  * closed or its person signs out: a context often has keys of other services, which must not stay in the lasting storage of the browser.
  */
 import { useState } from "react"
-import { InvalidJson } from "../schema-form/value.js"
+import { hasInvalid } from "../schema-form/value.js"
 
 export interface RunOptions {
   /** Nodes of the graph that runs stop before, and after. */
@@ -27,9 +27,6 @@ export const requestOf = ({ breakBefore, breakAfter, context, config }: RunOptio
 /** @returns  why no run can be started with the options */
 export const problemOf = ({ context, config }: RunOptions): string | undefined =>
   [context, config].some(hasInvalid) ? "Correct the configuration first." : undefined
-
-const hasInvalid = (value: unknown): boolean =>
-  value instanceof InvalidJson || (typeof value === "object" && value !== null && Object.values(value).some(hasInvalid))
 
 /** The part of the browser's storage that is used here. */
 export type Storage = Pick<globalThis.Storage, "getItem" | "setItem">

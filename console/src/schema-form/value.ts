@@ -41,6 +41,10 @@ export class InvalidJson {
   }
 }
 
+/** Whether a part of the value is no JSON. */
+export const hasInvalid = (value: unknown): boolean =>
+  value instanceof InvalidJson || (typeof value === "object" && value !== null && Object.values(value).some(hasInvalid))
+
 export interface FieldProblem {
   /** Names and numbers from the root of the value. */
   readonly path: readonly (string | number)[]

@@ -312,6 +312,20 @@ test("the console's pages of runs", { skip }, async (t) => {
     assert.deepEqual([version, context], [3, { tone: "kind" }])
   })
 
+  await t.test("an assistant is not saved while a part of its context is no JSON", async () => {
+    const { assistant_id: id } = await client.assistants.create({ graphId: "desk", context: { limits: { a: 1 } } })
+    const page = await browser.open(`assistants?assistant=${id}`)
+    const json = { context_schema: { properties: { limits: { type: "object" } } } }
+    await page.route(/\/schemas$/, (route) => route.fulfill({ json }))
+    await page.getByRole("button", { name: "Edit" }).click()
+
+    await page.getByRole("textbox", { name: "limits" }).click()
+    await page.keyboard.insertText("{")
+    await page.getByRole("button", { name: "Save as a new version" }).focus()
+
+    await page.getByRole("tooltip", { name: "Correct the JSON first." }).waitFor()
+  })
+
   await t.test("an item of the store is found, edited and deleted", async () => {
     await client.store.putItem(["users", "u1"], "profile", { name: "Ada", likes: ["tea"] })
     await client.store.putItem(["policies"], "refunds", { limit: 50 })
