@@ -117,21 +117,22 @@ function Value({ path, name, refusal }: { path: string; name: string; refusal: s
   })
   if (error) return <Problem error={error} />
   return (
-    <span className="settings-value">
-      <code className="cut">{data ? data.value : "••••••••"}</code>
+    <div className="settings-value">
+      {data ? <pre className="settings-secret">{data.value}</pre> : <code>••••••••</code>}
       <Button look="quiet" isPending={isPending} disabledBecause={refusal} onPress={() => (data ? reset() : mutate())}>
         {data ? "Hide" : "Show"}
       </Button>
-    </span>
+    </div>
   )
 }
 
 function SecretForm({ change }: { change: (name: string, value: string) => Promise<void> }) {
   const { given, field } = useFields({ name: "", value: "" })
   return (
-    <DialogForm submit="Set" act={() => change(given.name.trim(), given.value)}>
+    <DialogForm submit="Set" act={() => change(given.name.trim(), given.value.replace(/\n$/, ""))}>
       <Field label="Name" placeholder="OPENAI_API_KEY" {...field("name")} />
-      <Field label="Value" type="password" {...field("value")} />
+      {/* Of several lines, as a key in PEM is. The break at its end comes from copying, as in `superstep secrets set`. */}
+      <Field label="Value" type="password" isLong {...field("value")} />
       <p className="field-help">If the name exists, its value is replaced. A new revision with it starts at once.</p>
     </DialogForm>
   )

@@ -15,6 +15,7 @@ export interface FieldProps {
   readonly placeholder?: string
   readonly type?: "text" | "password" | "number"
   readonly isRequired?: boolean
+  /** Of several lines. */
   readonly isLong?: boolean
 }
 
@@ -28,10 +29,15 @@ export function Field({
   isRequired = false,
   isLong = false,
 }: FieldProps) {
+  const input = { placeholder, autoComplete: "off", spellCheck: "false" } as const
   return (
     <TextField value={value} onChange={onChange} type={type} isRequired={isRequired}>
       <Label>{label}</Label>
-      {isLong ? <TextArea rows={4} /> : <Input placeholder={placeholder} autoComplete="off" spellCheck="false" />}
+      {isLong ? (
+        <TextArea {...input} rows={4} className={type === "password" ? "concealed" : ""} />
+      ) : (
+        <Input {...input} />
+      )}
       {help && (
         <Text slot="description" className="field-help">
           {help}

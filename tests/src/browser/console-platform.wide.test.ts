@@ -159,14 +159,14 @@ test("the pages of the platform", { skip }, async (t) => {
     await go("Settings")
     await button("Set a secret").click()
     await field("Name").fill("MODEL_KEY")
-    await page.getByLabel("Value", { exact: true }).fill("very secret")
+    await page.getByLabel("Value", { exact: true }).fill("very\nsecret\n")
     await page.getByRole("dialog").getByRole("button", { name: "Set" }).click()
     await page.getByText("MODEL_KEY").first().waitFor()
     await page.getByRole("dialog").waitFor({ state: "detached" })
 
     assert.equal(await page.getByText("very secret").count(), 0)
     await button("Show").click()
-    await page.getByText("very secret").waitFor()
+    assert.equal(await page.locator("pre", { hasText: "very" }).textContent(), "very\nsecret")
     await button("Hide").click()
     await look("deployment-settings")
     const newest = async () => (await revisionsOf(platform, id))[0]
