@@ -4,6 +4,7 @@ import { useRef, useState } from "react"
 import { Empty } from "../frame/empty.js"
 import { durationText } from "../frame/time-text.js"
 import { JsonView } from "../json-editor/json-view.js"
+import { maxEvents } from "./read-run.js"
 import type { RunInfo, TimedEvent } from "./run-data.js"
 
 const rowHeight = 30
@@ -26,38 +27,46 @@ export function EventList({ run, events }: { run: RunInfo; events: readonly Time
       </Empty>
     )
   }
+  const at = (one: TimedEvent | undefined) =>
+    durationText(Date.parse(one?.created_at ?? "") - Date.parse(run.created_at))
   return (
-    <div className="run-events">
-      <div ref={scroller} className="run-events-list">
-        <div className="run-events-rows" style={{ height: rows.getTotalSize() }}>
-          {rows.getVirtualItems().map(({ index, start }) => {
-            const one = events[index]
-            return (
-              <button
-                key={one?.id}
-                type="button"
-                className="run-events-row pick"
-                style={{ transform: `translateY(${start}px)`, height: rowHeight }}
-                aria-current={index === chosen ? "true" : undefined}
-                onClick={() => setChosen(index)}
-              >
-                <span className="run-events-time soft number">
-                  {durationText(Date.parse(one?.created_at ?? "") - Date.parse(run.created_at))}
-                </span>
-                <span className="run-events-name cut">{one?.event}</span>
-                <span className="soft mono cut">{JSON.stringify(one?.data).slice(0, 120)}</span>
-              </button>
-            )
-          })}
-        </div>
-      </div>
-      {event && (
-        <section className="run-events-one" aria-label={`Event ${event.id}`}>
-          <h2>{event.event}</h2>
-          <p className="faint">id {event.id}</p>
-          <JsonView value={event.data} label="Data of the event" />
-        </section>
+    <>
+      {events.length >= maxEvents && (
+        <p className="note">
+          {maxEvents} events are shown, from {at(events[0])} to {at(events.at(-1))} after the run was created. Its
+          others are in the API.
+        </p>
       )}
-    </div>
+      <div className="run-events">
+        <div ref={scroller} className="run-events-list">
+          <div className="run-events-rows" style={{ height: rows.getTotalSize() }}>
+            {rows.getVirtualItems().map(({ index, start }) => {
+              const one = events[index]
+              return (
+                <button
+                  key={one?.id}
+                  type="button"
+                  className="run-events-row pick"
+                  style={{ transform: `translateY(${start}px)`, height: rowHeight }}
+                  aria-current={index === chosen ? "true" : undefined}
+                  onClick={() => setChosen(index)}
+                >
+                  <span className="run-events-time soft number">{at(one)}</span>
+                  <span className="run-events-name cut">{one?.event}</span>
+                  <span className="soft mono cut">{JSON.stringify(one?.data).slice(0, 120)}</span>
+                </button>
+              )
+            })}
+          </div>
+        </div>
+        {event && (
+          <section className="run-events-one" aria-label={`Event ${event.id}`}>
+            <h2>{event.event}</h2>
+            <p className="faint">id {event.id}</p>
+            <JsonView value={event.data} label="Data of the event" />
+          </section>
+        )}
+      </div>
+    </>
   )
 }

@@ -80,6 +80,17 @@ test("a running run is read incrementally: new events, new states, and the newes
   assert.ok(!agent.asked.some((asked) => asked.includes("/state/")))
 })
 
+test("of very many events a run in flight keeps the newest", async () => {
+  const { agent, read } = fakeAgent()
+  agent.events = 7000
+
+  const first = await read()
+  const { events } = await read(first)
+
+  const bounds = [first.events.length, events.length, events[0]?.id, events.at(-1)?.id]
+  assert.deepEqual(bounds, [5000, 5000, "2000", "6999"])
+})
+
 test("after the end of a run all of its states are read once more", async () => {
   const { agent, read } = fakeAgent()
   agent.states = own(40, 0)

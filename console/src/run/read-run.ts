@@ -7,13 +7,13 @@ import { idOf, joinedStates, missingParents, requestedBase } from "./states.js"
 import type { RunHistory } from "./waterfall.js"
 
 // Enough for long runs; a run of more super-steps shows its last ones.
-const historyLimit = 200
+export const historyLimit = 200
 // A running run writes few checkpoints between two readings.
 const newStates = 10
 const eventsPage = 1000
 const tracePage = 1000
-// Of a run with very many events the first ones are shown.
-const maxEvents = 5000
+// More would make the page heavy. A run in flight is followed to its newest events.
+export const maxEvents = 5000
 
 export interface RunPlace {
   readonly threadId: string
@@ -145,13 +145,14 @@ const readHistory = (read: Read, place: RunPlace, body: object): Promise<StateIn
 
 async function readEvents(agent: Agent, place: RunPlace, before: readonly TimedEvent[]): Promise<TimedEvent[]> {
   const events = [...before]
+  const most = before.length + maxEvents
   // A page of large events is short; only the header says whether more follow.
-  for (let after: string | null = events.at(-1)?.id ?? "-1"; after !== null && events.length < maxEvents; ) {
+  for (let after: string | null = events.at(-1)?.id ?? "-1"; after !== null && events.length < most; ) {
     const reply: Response = await agent.fetch(`${requestsOf(place).events}&after=${after}`)
     events.push(...((await jsonOf(reply)) as TimedEvent[]))
     after = reply.headers.get("x-pagination-next")
   }
-  return events
+  return events.slice(-maxEvents)
 }
 
 /** All of it each time: a span changes when it ends. @returns  nothing of an agent whose release has no traces */

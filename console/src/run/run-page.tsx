@@ -14,7 +14,7 @@ import { oneIn, textIn, useSearchState } from "../frame/search.js"
 import { explainedOf } from "../requests/explained.js"
 import { useReplay } from "../time-travel/replay.js"
 import { EventList } from "./event-list.js"
-import { isOver, requestsOf } from "./read-run.js"
+import { historyLimit, isOver, requestsOf } from "./read-run.js"
 import { RequestView } from "./request-view.js"
 import type { Row } from "./row.js"
 import { RowDetails } from "./row-details.js"
@@ -82,6 +82,9 @@ export function RunPage() {
           </Link>
         ))}
       </nav>
+      {view === "waterfall" && history.states.length >= historyLimit && (
+        <p className="note">Of the checkpoints of this run, the last {historyLimit} are shown.</p>
+      )}
       {view === "waterfall" && (
         <div className="run">
           <WaterfallView waterfall={waterfall} chosen={chosen?.key} onChoose={(row) => change({ row: row.key })} />
