@@ -42,7 +42,8 @@ export function BuildLogPage() {
   const before = revisionBefore(all, revisionId)
   const [{ type, q }, change] = useSearchState(searchOf)
   const path = `${paths.revision(deploymentId, revisionId)}/logs`
-  const log = useLog(platform, { path, query: `type=${type}`, tail })
+  const filter = q.trim() === "" ? "" : `&query=${encodeURIComponent(q.trim())}`
+  const log = useLog(platform, { path, query: `type=${type}${filter}`, tail })
   const { word, tone, isMoving = false } = shownRevision(revision, deployment.active_revision_id)
   const reason = reasonOf(revision.status_message)
   const explained = explainedOf(revision.error_code, revision.error_doc_url)
@@ -60,7 +61,7 @@ export function BuildLogPage() {
           <CurlButton
             requests={[
               { method: "GET", url: paths.revision(deploymentId, revisionId), workspaceId },
-              { method: "GET", url: `${path}?type=${type}&limit=1000`, workspaceId },
+              { method: "GET", url: `${path}?type=${type}&limit=1000${filter}`, workspaceId },
             ]}
           />
           <RevisionActions revision={revision} deployment={deployment} hasLogLink={false} />
@@ -84,7 +85,7 @@ export function BuildLogPage() {
         log={log}
         label={`Log of the ${type}`}
         search={q}
-        onSearch={(text) => change({ q: text || undefined })}
+        onSearch={(text) => change({ q: text })}
         filters={
           <select
             aria-label="Which log"
@@ -97,7 +98,13 @@ export function BuildLogPage() {
         }
         empty={
           <Empty
-            title={type === "build" ? "The build has written nothing yet" : "Its processes have written nothing yet"}
+            title={
+              filter !== ""
+                ? "No line matches"
+                : type === "build"
+                  ? "The build has written nothing yet"
+                  : "Its processes have written nothing yet"
+            }
           />
         }
       />

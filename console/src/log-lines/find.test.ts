@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { highlighted, inParts, matching, nextError, shownLine } from "./find.js"
+import { highlighted, inParts, nextError, shownLine } from "./find.js"
 
 const line = (message: string, level: "INFO" | "ERROR" = "INFO") => ({ message, level })
 
@@ -13,8 +13,7 @@ test("the next error is found by level or by what tools print, and from the star
   assert.equal(nextError([line("fine")], -1), -1)
 })
 
-test("a search finds text in any case and marks it", () => {
-  assert.deepEqual(matching([line("Added 3"), line("removed")], "added "), [line("Added 3")])
+test("what was searched is marked, in any case", () => {
   assert.deepEqual(highlighted("an Error is an error", "error"), ["an ", "Error", " is an ", "error", ""])
   assert.deepEqual(highlighted("text", " "), ["text"])
 })

@@ -8,12 +8,6 @@ const saysError = /\b(?:error|failed|fatal|exception|traceback|ERR!)/i
 export const isError = ({ level, message }: Pick<LogLine, "level" | "message">): boolean =>
   severe.has(level) || saysError.test(message)
 
-/** Lines that contain the text, in any case. */
-export function matching<Line extends Pick<LogLine, "message">>(lines: readonly Line[], text: string): readonly Line[] {
-  const wanted = text.trim().toLowerCase()
-  return wanted === "" ? lines : lines.filter(({ message }) => message.toLowerCase().includes(wanted))
-}
-
 /** The next error after a line, from the start again after the last one. @returns its index; -1 without any */
 export function nextError(lines: readonly Pick<LogLine, "level" | "message">[], after: number): number {
   const next = lines.findIndex((line, index) => index > after && isError(line))

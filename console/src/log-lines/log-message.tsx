@@ -1,10 +1,10 @@
 /** The text of a line: its fields are faint, further lines are folded, and what was searched is marked in all of them. */
-import { highlighted, matching, shownLine } from "./find.js"
+import { highlighted, shownLine } from "./find.js"
 
 export function LogMessage({ text, search }: { text: string; search: string }) {
   const { words, fields, folded } = shownLine(text)
   const rest = folded.join("\n")
-  const isFound = search.trim() !== "" && matching([{ message: rest }], search).length > 0
+  const isFound = highlighted(rest, search).length > 1
   return (
     <span className="log-message">
       <Marked text={words} search={search} />

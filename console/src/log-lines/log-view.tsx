@@ -3,11 +3,12 @@ import { useVirtualizer } from "@tanstack/react-virtual"
 import { type ReactNode, useEffect, useRef, useState } from "react"
 import { Button } from "../frame/button.js"
 import { Loading } from "../frame/empty.js"
+import { TypedField } from "../frame/filter-fields.js"
 import { ArrowDown, TriangleAlert } from "../frame/icons.js"
 import { Problem } from "../frame/problem.js"
 import { clockOf } from "../frame/time-text.js"
 import type { LogLine } from "../platform/types.js"
-import { isError, matching, nextError } from "./find.js"
+import { isError, nextError } from "./find.js"
 import { dayAbove } from "./line-time.js"
 import { LogMessage } from "./log-message.js"
 import type { LogState } from "./use-log.js"
@@ -15,8 +16,9 @@ import type { LogState } from "./use-log.js"
 export interface LogViewProps {
   readonly log: LogState
   readonly label: string
+  /** The text that all of the lines contain. */
   readonly search: string
-  readonly onSearch: (text: string) => void
+  readonly onSearch: (text: string | undefined) => void
   /** Further filters, before the search. */
   readonly filters?: ReactNode
   /** What is shown while there are no lines. */
@@ -36,7 +38,7 @@ export function LogView(props: LogViewProps) {
   const box = useRef<HTMLDivElement>(null)
   const [isFollowing, setFollowing] = useState(!startsAtTop)
   const [current, setCurrent] = useState(-1)
-  const shown = matching(log.lines, search)
+  const { lines: shown } = log
   const rows = useVirtualizer({
     count: shown.length,
     getScrollElement: () => box.current,
@@ -59,16 +61,9 @@ export function LogView(props: LogViewProps) {
     <div className="log page-rest">
       <div className="log-bar">
         {filters}
-        <input
-          type="search"
-          className="log-search"
-          aria-label="Search in the log"
-          placeholder="Search"
-          value={search}
-          onChange={({ target }) => onSearch(target.value)}
-        />
+        <TypedField label="Search in the log" placeholder="Search" value={search} onChange={onSearch} />
         <span className="faint number" aria-live="polite">
-          {search.trim() === "" ? `${count} lines` : `${count} of ${log.lines.length} lines`}
+          {count} {search.trim() === "" ? "lines" : "lines found"}
         </span>
         <div className="log-tools">
           <Button look="quiet" onPress={jump} disabledBecause={hasError ? undefined : "No line tells of an error."}>
@@ -90,6 +85,11 @@ export function LogView(props: LogViewProps) {
           )}
         </div>
       </div>
+      {log.isCut && (
+        <p className="note">
+          Older lines are not shown. The search looks at all of them, and <code>superstep logs</code> prints them.
+        </p>
+      )}
       {log.error !== undefined && <Problem error={log.error} next="It is tried again every 2 seconds." />}
       <div
         ref={box}

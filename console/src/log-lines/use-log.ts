@@ -13,16 +13,19 @@ export interface LogState {
   readonly isLoading: boolean
   /** Whether new lines arrive by themselves at this moment. */
   readonly isLive: boolean
+  /** Whether older lines are left out. */
+  readonly isCut: boolean
   readonly error: unknown
 }
 
 type Change =
   | { readonly kind: "lines"; readonly lines: readonly LogLine[] }
   | { readonly kind: "live" }
+  | { readonly kind: "cut" }
   | { readonly kind: "restart" }
   | { readonly kind: "failed"; readonly error: unknown }
 
-const empty: LogState = { lines: [], isLoading: true, isLive: false, error: undefined }
+const empty: LogState = { lines: [], isLoading: true, isLive: false, isCut: false, error: undefined }
 
 // More would make the page heavy; the older ones are in the API and in `superstep logs`.
 const mostLines = 20_000
@@ -31,7 +34,9 @@ function changed(state: LogState, change: Change): LogState {
   if (change.kind === "restart") return empty
   if (change.kind === "live") return { ...state, isLoading: false, isLive: true, error: undefined }
   if (change.kind === "failed") return { ...state, isLoading: false, isLive: false, error: change.error }
-  return { ...state, lines: [...state.lines, ...change.lines].slice(-mostLines) }
+  if (change.kind === "cut") return { ...state, isCut: true }
+  const lines = [...state.lines, ...change.lines]
+  return { ...state, lines: lines.slice(-mostLines), isCut: state.isCut || lines.length > mostLines }
 }
 
 export interface LogAddress {
@@ -59,13 +64,19 @@ export function useLog({ api }: Pick<Platform, "api">, { path, query, tail }: Lo
     const timer = setInterval(flush, 100)
     let lastId: string | undefined
     const follow = async () => {
-      const where = lastId === undefined ? `tail=${tail}` : `last_event_id=${lastId}`
+      const isFirst = lastId === undefined
+      const where = isFirst ? `tail=${tail}` : `last_event_id=${lastId}`
       const reply = await api(`${path}/stream?${query}&${where}`, { signal: stop.signal })
       if (!reply.ok || !reply.body) return void (await jsonOf(reply))
       change({ kind: "live" })
+      // The header has whole seconds.
+      const openedAt = Date.parse(reply.headers.get("date") ?? "") + 1000
+      let stored = 0
       for await (const { id, data } of eventsOf(reply.body)) {
         lastId = id
-        waiting.current.push(JSON.parse(data) as LogLine)
+        const line = JSON.parse(data) as LogLine
+        waiting.current.push(line)
+        if (isFirst && Date.parse(line.timestamp) < openedAt && ++stored === tail) change({ kind: "cut" })
       }
     }
     const keepFollowing = async () => {

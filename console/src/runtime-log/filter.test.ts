@@ -9,10 +9,10 @@ test("the filters of the page's address become those of the API", () => {
 
   assert.equal(search.q, "5")
   assert.equal(path, "/v2/deployments/d-1/revisions/v-1/logs")
-  assert.equal(query, "type=deploy&level=ERROR&run_id=r-1&hide_platform=true")
+  assert.equal(query, "type=deploy&level=ERROR&run_id=r-1&query=5&hide_platform=true")
   assert.equal(
     curlPath,
-    "/v2/deployment-logs?deployment_id=d-1&revision_id=v-1&page_size=100&sort_order=asc&start_time=2026-01-31T08%3A00%3A00.000Z&level=ERROR&run_id=r-1&hide_platform=true",
+    "/v2/deployment-logs?deployment_id=d-1&revision_id=v-1&page_size=100&sort_order=asc&start_time=2026-01-31T08%3A00%3A00.000Z&level=ERROR&run_id=r-1&query=5&hide_platform=true",
   )
 })
 

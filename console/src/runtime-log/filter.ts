@@ -25,11 +25,12 @@ export const searchOf = (raw: RawSearch): LogSearch => ({
 })
 
 /** @returns  the log's path and filters for a stream, and the path that reads the same lines once */
-export function addressOf(deploymentId: string, { level, revision, run, from, platform }: LogSearch) {
+export function addressOf(deploymentId: string, { level, revision, run, from, platform, q }: LogSearch) {
   const owner = revision === undefined ? paths.deployment(deploymentId) : paths.revision(deploymentId, revision)
   const filters = new URLSearchParams({
     ...(level && { level }),
     ...(run !== undefined && { run_id: run }),
+    ...(q.trim() !== "" && { query: q.trim() }),
     ...(platform === undefined && { hide_platform: "true" }),
   })
   const once = new URLSearchParams({

@@ -23,7 +23,7 @@ export function PastLog({ path, view }: { path: string; view: RuntimeView }) {
   return (
     <>
       <RuntimeLines
-        log={{ lines, isLoading: isPending, isLive: false, error: error ?? undefined }}
+        log={{ lines, isLoading: isPending, isLive: false, isCut: false, error: error ?? undefined }}
         {...view}
         startsAtTop
       />

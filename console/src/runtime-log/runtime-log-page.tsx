@@ -84,14 +84,14 @@ export function RuntimeLogPage() {
     onRun: (run: string) => change({ run }),
     label: `Log of ${deployment.name}`,
     search: search.q,
-    onSearch: (text: string) => change({ q: text || undefined }),
+    onSearch: (q: string | undefined) => change({ q }),
     filters,
     empty: (
       <Empty title={isFiltered ? "No line matches" : "No lines yet"}>
         {query === "type=deploy"
           ? "The processes of this deployment have written nothing yet."
           : search.platform === "shown"
-            ? "Choose another level, revision or time."
+            ? "Choose another text, level, revision or time."
             : "What Superstep itself writes is hidden, except for warnings and errors: “Platform lines” shows it."}
       </Empty>
     ),
