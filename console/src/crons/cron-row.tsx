@@ -55,7 +55,7 @@ export function CronRow({ cron, actions }: { cron: CronInfo; actions: ReturnType
             <Play size={13} aria-hidden /> Run now
           </Button>
           <Removal
-            title="Delete this cron?"
+            title={`Delete the cron ${cron.schedule} of ${assistant}?`}
             label={`Delete ${cron.schedule}`}
             disabledBecause={blocked}
             act={() => remove(cron.cron_id)}

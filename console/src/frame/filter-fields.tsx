@@ -39,10 +39,13 @@ interface TypedFieldProps {
   readonly value: string | undefined
   readonly placeholder?: string
   readonly icon?: boolean
+  /** What is wrong with the value. */
+  readonly problem?: string | undefined
   readonly onChange: (value: string | undefined) => void
 }
 
-export function TypedField({ label, value = "", placeholder = label, icon = false, onChange }: TypedFieldProps) {
+export function TypedField(props: TypedFieldProps) {
+  const { label, value = "", placeholder = label, icon = false, problem, onChange } = props
   const [typed, setTyped] = useState(value)
   const waiting = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
   // The address may change from outside: by the back button, or by "Clear".
@@ -62,7 +65,13 @@ export function TypedField({ label, value = "", placeholder = label, icon = fals
         placeholder={placeholder}
         value={typed}
         onChange={(event) => type(event.target.value)}
+        aria-invalid={problem !== undefined}
       />
+      {problem !== undefined && (
+        <p className="field-problem" role="status">
+          {problem}
+        </p>
+      )}
     </div>
   )
 }

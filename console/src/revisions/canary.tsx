@@ -3,6 +3,7 @@ import { useMutation } from "@tanstack/react-query"
 import { useState } from "react"
 import { Label } from "react-aria-components/Label"
 import { Slider, SliderOutput, SliderThumb, SliderTrack } from "react-aria-components/Slider"
+import { shortId } from "../deployments/status.js"
 import { Button, onlyReads } from "../frame/button.js"
 import { Confirm } from "../frame/dialog.js"
 import { Problem } from "../frame/problem.js"
@@ -53,7 +54,7 @@ export function Canary({ revision, deployment }: { revision: Revision; deploymen
           Set
         </Button>
         <Confirm
-          title="Promote this canary?"
+          title={`Promote the canary ${shortId(revision.id)}?`}
           button={{ children: "Promote", look: "primary", disabledBecause }}
           confirm="Promote"
           act={() => post(`revisions/${revision.id}/promote`)}
@@ -61,7 +62,7 @@ export function Canary({ revision, deployment }: { revision: Revision; deploymen
           It gets all threads and all requests, and becomes the revision that serves.
         </Confirm>
         <Confirm
-          title="Abort this canary?"
+          title={`Abort the canary ${shortId(revision.id)}?`}
           button={{ children: "Abort", look: "danger", disabledBecause }}
           confirm="Abort"
           isDangerous

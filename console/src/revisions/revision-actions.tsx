@@ -25,7 +25,7 @@ export function RevisionActions({ revision, deployment, hasLogLink = true }: Rev
     <div className="timeline-actions">
       {!isFinal(status) && (
         <Confirm
-          title="Interrupt this revision?"
+          title={`Interrupt ${shortId(id)}?`}
           button={{ children: "Interrupt", look: "danger", disabledBecause }}
           confirm="Interrupt"
           isDangerous

@@ -1,6 +1,7 @@
 /** The fields above the list of runs. */
 import type { ReactNode } from "react"
 import { useAssistants, useGraphs } from "../assistants/agent-graph.js"
+import { MetadataField } from "../forms/metadata-field.js"
 import { type Age, ageNames, ages } from "../frame/age.js"
 import { Choice, FilterFields, TypedField } from "../frame/filter-fields.js"
 import { areSet, type Duration, durations, type Filters, noFilters, type Status, statuses } from "./filters.js"
@@ -51,12 +52,7 @@ export function RunFilters({ filters, onChange, found }: Props & { readonly foun
 export const SharedRunFilters = ({ filters, onChange, children }: Props & { readonly children?: ReactNode }) => (
   <>
     <TypedField label="Text in errors" value={filters.error} onChange={(error) => onChange({ error })} icon />
-    <TypedField
-      label="Metadata"
-      placeholder="Metadata key:value"
-      value={filters.metadata}
-      onChange={(metadata) => onChange({ metadata })}
-    />
+    <MetadataField value={filters.metadata} onChange={(metadata) => onChange({ metadata })} />
     {filters.revision !== undefined && (
       <TypedField label="Revision" value={filters.revision} onChange={(revision) => onChange({ revision })} />
     )}

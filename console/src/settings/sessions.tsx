@@ -66,7 +66,11 @@ export function Sessions() {
               <Ago at={last_used_at} />
             </td>
             <td className="right">
-              <Removal title="End this session?" word="End" act={() => end(id)}>
+              <Removal
+                title={`End the session of ${person?.name ?? `${key_prefix}…`} in ${browserOf(user_agent)}?`}
+                word="End"
+                act={() => end(id)}
+              >
                 That browser is signed out at once, in all workspaces.
               </Removal>
             </td>

@@ -1,5 +1,6 @@
 /** The fields above the list of threads. */
 import { useGraphs } from "../assistants/agent-graph.js"
+import { MetadataField } from "../forms/metadata-field.js"
 import { type Age, ageNames, ages } from "../frame/age.js"
 import { Choice, FilterFields, TypedField } from "../frame/filter-fields.js"
 import { areSet, type Filters, noFilters, statuses, type ThreadStatus } from "./filters.js"
@@ -16,12 +17,7 @@ export function ThreadFilters({ filters, onChange, count }: Props) {
   return (
     <FilterFields found={found} onClear={areSet(filters) ? () => onChange(noFilters) : undefined}>
       <TypedField label="Text in values" value={filters.q} onChange={(q) => onChange({ q })} icon />
-      <TypedField
-        label="Metadata"
-        placeholder="Metadata key:value"
-        value={filters.metadata}
-        onChange={(metadata) => onChange({ metadata })}
-      />
+      <MetadataField value={filters.metadata} onChange={(metadata) => onChange({ metadata })} />
       <Choice
         label="Status"
         value={filters.status}

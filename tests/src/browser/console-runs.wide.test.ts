@@ -277,7 +277,8 @@ test("the console's pages of runs", { skip }, async (t) => {
     await page.getByRole("switch", { name: "Cron 0 0 1 1 *" }).press("Space")
     await page.getByText("switched off").waitFor()
     await page.getByRole("button", { name: "Delete 0 0 1 1 *" }).click()
-    await page.getByRole("button", { name: "Delete", exact: true }).click()
+    const question = page.getByRole("dialog", { name: "Delete the cron 0 0 1 1 * of hitl?" })
+    await question.getByRole("button", { name: "Delete", exact: true }).click()
 
     await page.getByText("No crons").waitFor()
     assert.ok(thread)
