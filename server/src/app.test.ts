@@ -17,26 +17,21 @@ test("a foreign web page cannot start a run on a development server, not even wi
   assert.equal(preflight.headers.get("access-control-allow-origin"), app)
 })
 
-test("HEAD of a stream is rejected and creates no subscription", async () => {
+test("a path of a known route with another method, also HEAD of a stream, is 405 and lists the allowed methods, an unknown path is 404", async () => {
   await using http = await freshHttp()
-  const created = await http.send("POST", "/threads", {})
-  const { thread_id } = created.json as { thread_id: string }
+
+  const { json } = await http.send("POST", "/threads", {})
+  const { thread_id } = json as { thread_id: string }
   const run = await http.send("POST", `/threads/${thread_id}/runs`, { assistant_id: "agent", input: {} })
   const { run_id } = run.json as { run_id: string }
 
-  const { status, headers } = await http.send("HEAD", `/threads/${thread_id}/runs/${run_id}/stream`)
-
-  assert.deepEqual([status, headers.get("allow")], [405, "GET, POST"])
-  assert.equal(http.server.streams.runs.has(run_id), false)
-})
-
-test("a path of a known route with another method is 405 and lists the allowed methods, an unknown path is 404", async () => {
-  await using http = await freshHttp()
-
+  const head = await http.send("HEAD", `/threads/${thread_id}/runs/${run_id}/stream`)
   const wrong = await http.send("DELETE", "/ok")
   const ofThread = await http.send("PUT", "/threads/00000000-0000-0000-0000-000000000000")
   const unknown = await http.send("GET", "/nothing")
 
+  assert.deepEqual([head.status, head.headers.get("allow")], [405, "GET, POST"])
+  assert.equal(http.server.streams.runs.has(run_id), false)
   assert.deepEqual([wrong.status, wrong.headers.get("allow")], [405, "GET, HEAD"])
   assert.equal((wrong.json as { detail: string }).detail, "Method Not Allowed")
   assert.equal(ofThread.status, 405)

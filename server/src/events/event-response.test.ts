@@ -1,8 +1,8 @@
 import assert from "node:assert/strict"
 import { once } from "node:events"
-import { createServer, get, type IncomingMessage, type ServerResponse } from "node:http"
-import type { AddressInfo } from "node:net"
+import { get, type IncomingMessage, type ServerResponse } from "node:http"
 import { test } from "node:test"
+import { portServer } from "@superstep/toolkit/testing/http-server"
 import type { Context } from "hono"
 import { EventResponse } from "./event-response.js"
 import { ReaderBudget } from "./reader-budget.js"
@@ -11,9 +11,7 @@ const megabyte = 1024 * 1024
 
 /** An open stream: the server's end, and a client that reads nothing yet. */
 async function openStream({ stalledMs, budget = new ReaderBudget() }: { stalledMs?: number; budget?: ReaderBudget }) {
-  const server = createServer().listen(0, "127.0.0.1")
-  await once(server, "listening")
-  const { port } = server.address() as AddressInfo
+  const { server, port, ...place } = await portServer(() => undefined)
   const call = get({ host: "127.0.0.1", port, agent: false })
   const [, outgoing] = (await once(server, "request")) as [IncomingMessage, ServerResponse]
   const context = { env: { outgoing }, res: { headers: new Headers() }, get: () => undefined } as unknown as Context
@@ -33,8 +31,7 @@ async function openStream({ stalledMs, budget = new ReaderBudget() }: { stalledM
     hasLeft: () => hasLeft,
     [Symbol.asyncDispose]: async () => {
       client.destroy()
-      server.close()
-      await once(server, "close")
+      await place[Symbol.asyncDispose]()
     },
   }
 }

@@ -1,9 +1,9 @@
 /** The response of `wait` and `join` on a real connection. */
 import assert from "node:assert/strict"
-import { createServer } from "node:http"
-import { type AddressInfo, connect } from "node:net"
+import { connect } from "node:net"
 import { test } from "node:test"
 import { setTimeout as sleep } from "node:timers/promises"
+import { portServer } from "@superstep/toolkit/testing/http-server"
 import type { Context } from "hono"
 import { encodeEvent } from "./event.js"
 import { ResultResponse } from "./result-response.js"
@@ -14,7 +14,7 @@ const result = JSON.stringify({ text: "x".repeat(30_000_000) })
 
 test("a slow client gets its complete result, without trailing white space", async () => {
   const response = new ResultResponse()
-  const server = createServer((_, outgoing) => {
+  await using server = await portServer((_, outgoing) => {
     const c = {
       env: { outgoing },
       res: { headers: new Headers() },
@@ -22,8 +22,7 @@ test("a slow client gets its complete result, without trailing white space", asy
     } as unknown as Context
     response.respond(c, { connection: "close" }, { find: async () => result, onLeave: () => undefined })
   })
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
-  const client = connect((server.address() as AddressInfo).port, "127.0.0.1")
+  const client = connect(server.port, "127.0.0.1")
   client.write("GET / HTTP/1.0\r\n\r\n")
   await new Promise((resolve) => client.once("readable", resolve))
 
@@ -34,7 +33,6 @@ test("a slow client gets its complete result, without trailing white space", asy
   for (let n = 0; n < 10; n++) await sleep(keepAliveMs)
   const chunks: Buffer[] = []
   for await (const chunk of client) chunks.push(chunk)
-  server.close()
 
   const [, body = ""] = Buffer.concat(chunks)
     .toString()

@@ -5,6 +5,7 @@ import { sql } from "@superstep/toolkit/db/sql"
 import { until } from "@superstep/toolkit/testing/until"
 import { removeServer, renewServer } from "../servers/queries.js"
 import { freshHttp } from "../testing/test-http.js"
+import { occupyPool } from "../testing/test-server.js"
 import { everything, openEvents } from "../thread-stream/testing/protocol-client.js"
 import { connect } from "../thread-stream/testing/socket-client.js"
 
@@ -93,4 +94,21 @@ test("a run that is pinned to a revision without servers does not keep the deplo
   await removeServer(db, old.serverId)
   assert.equal(await isIdle(), true)
   assert.deepEqual(await db.rows(sql`select status from runs`), [{ status: "pending" }])
+})
+
+test("a unit passes its liveness check while its database is too busy for its status", async () => {
+  await using http = await freshHttp({ unitToken: "sesame", revisionId: "r1" })
+  const ask = (path: string) => http.send("GET", path, undefined, token)
+  const release = await occupyPool(http.server)
+
+  let hasStatus = false
+  const status = ask("/internal/status").then((reply) => {
+    hasStatus = true
+    return reply.status
+  })
+  const live = await ask("/internal/live")
+  const hadStatus = hasStatus
+  await release()
+
+  assert.deepEqual([live.status, hadStatus, await status], [204, false, 200])
 })

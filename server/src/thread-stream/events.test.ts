@@ -140,51 +140,39 @@ test("a run that the older protocol starts is on the stream, and its own clients
   assert.deepEqual(rejoined.events(), older.events())
 })
 
-test("a failed run says why in plain text, before and after it was lost too often", async () => {
+test("a failed run says why in plain text, before and after it was lost too often, and a client continues after each event, also with U+0000", async () => {
   await using http = await freshHttp()
   const threadId = await newThread(http)
   const stream = await openEvents(http, threadId)
   const run = await executing(await startRun(http, threadId), http)
-  run.done({ status: "error", error: { error: "TypeError", message: "node exploded" } })
+  run.done({ status: "error", error: { error: "TypeError", message: "a\u0000b" } })
   await untilTerminals(() => framesOf(stream), 1)
+  ;(await executing(await startRun(http, threadId), http)).done()
+  await untilTerminals(() => framesOf(stream), 2)
+  const [begun, failed, ...next] = framesOf(stream)
+  const after = async (eventId: string | undefined) => {
+    const again = await openEvents(http, threadId, everything, { "last-event-id": eventId ?? "" })
+    assert.equal(again.status, 200)
+    await until(() => framesOf(again).at(-1)?.seq === next.at(-1)?.seq, { what: "the last event came" })
+    again.leave()
+    return summaryOf(framesOf(again))
+  }
+  const resumed = [await after(begun?.event_id), await after(failed?.event_id)]
   const lost = await startRun(http, threadId)
   for (const attempt of [1, 2, 3]) (await attemptOf(http.server, lost, attempt)).die()
-  await untilTerminals(() => framesOf(stream), 2)
+  await untilTerminals(() => framesOf(stream), 3)
 
-  const [, first, ...rest] = framesOf(stream)
+  const rest = framesOf(stream).slice(2 + next.length)
   const last = rest.at(-1)
-  assert.deepEqual(first?.params.data, { event: "failed", graph_name: "agent", error: "node exploded" })
+  assert.deepEqual(failed?.params.data, { event: "failed", graph_name: "agent", error: "a\u0000b" })
+  const completed = ["lifecycle running", "lifecycle completed"]
+  assert.deepEqual(resumed, [["lifecycle failed", ...completed], completed])
   assert.equal(last?.params.data.event, "failed")
   assert.match(String(last?.params.data.error), /^the process that executed the run died 3 times/)
   // On a busy machine the sweep of overdue ends may write this end, with the state that is left before it.
   const ids = [`synth:${lost}:running`, `synth:${lost}:running:2`, `synth:${lost}:running:3`, `synth:${lost}:failed`]
   const ofRun = rest.filter(({ method }) => method === "lifecycle")
   assert.deepEqual(fieldsOf(ofRun, "event_id"), ids)
-})
-
-test("a client continues after each event of a failed run, also when its error contains U+0000", async () => {
-  await using http = await freshHttp()
-  const threadId = await newThread(http)
-  const stream = await openEvents(http, threadId)
-  const run = await executing(await startRun(http, threadId), http)
-  run.done({ status: "error", error: { error: "ValueError", message: "a\u0000b" } })
-  await untilTerminals(() => framesOf(stream), 1)
-  const [begun, failed] = framesOf(stream)
-  ;(await executing(await startRun(http, threadId), http)).done()
-  await untilTerminals(() => framesOf(stream), 2)
-
-  const after = async (eventId: string | undefined) => {
-    const again = await openEvents(http, threadId, everything, { "last-event-id": eventId ?? "" })
-    assert.equal(again.status, 200)
-    await until(() => framesOf(again).at(-1)?.seq === framesOf(stream).at(-1)?.seq, { what: "the last event came" })
-    again.leave()
-    return summaryOf(framesOf(again))
-  }
-
-  assert.equal(failed?.params.data.error, "a\u0000b")
-  const next = ["lifecycle running", "lifecycle completed"]
-  assert.deepEqual(await after(begun?.event_id), ["lifecycle failed", ...next])
-  assert.deepEqual(await after(failed?.event_id), next)
 })
 
 test("a waiting run that is cancelled is interrupted, and so is a running one; a rolled back run, too", async () => {

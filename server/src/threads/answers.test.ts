@@ -59,15 +59,18 @@ test("answers stay with what was asked, also after their runs were deleted", asy
   assert.ok(answers.every(({ answered_at }) => !Number.isNaN(Date.parse(String(answered_at)))))
 })
 
-test("a copy of a thread has its answers, and a thread takes them with it when it is deleted", async () => {
+test("a copy of a thread has its answers; a run and a thread take theirs with them when they are deleted", async () => {
   await using http = await freshHttp()
   const threadId = await newThread(http.server)
   await execute(http, threadId, { input: {} }, asking({ t1: [{ id: "q", value: "who?" }] }))
-  await execute(http, threadId, { command: { resume: "Ada" } }, done)
+  const runId = await execute(http, threadId, { command: { resume: null } }, done)
 
   const { json } = await http.send("POST", `/threads/${threadId}/copy`)
   const copy = (json as { thread_id: string }).thread_id
   assert.deepEqual(await answersOf(http, copy), await answersOf(http, threadId))
+  await http.send("DELETE", `/threads/${threadId}/runs/${runId}`)
+  assert.deepEqual(await answersOf(http, threadId), [])
+  assert.deepEqual(fieldsOf(await answersOf(http, copy), "resume"), [null])
   await http.send("DELETE", `/threads/${threadId}`)
 
   assert.equal((await http.send("GET", `/threads/${threadId}/answers`)).status, 404)
@@ -105,17 +108,4 @@ test("a page of answers ends after a megabyte, and says where the next one begin
   assert.deepEqual(await page(0), [["3", "2"], "2"])
   assert.deepEqual(await page(2), [["1"], null])
   assert.deepEqual(await page(3), [[], null])
-})
-
-test("a run that a client deletes takes its answer along", async () => {
-  await using http = await freshHttp()
-  const threadId = await newThread(http.server)
-  await execute(http, threadId, { input: {} }, asking({ t1: [{ id: "q", value: "who?" }] }))
-  const runId = await execute(http, threadId, { command: { resume: null } }, done)
-  const before = await answersOf(http, threadId)
-
-  await http.send("DELETE", `/threads/${threadId}/runs/${runId}`)
-
-  assert.deepEqual(fieldsOf(before, "resume"), [null])
-  assert.deepEqual(await answersOf(http, threadId), [])
 })

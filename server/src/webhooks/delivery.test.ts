@@ -12,6 +12,8 @@ import { attemptOf } from "../testing/as-anyone.js"
 import { freshHttp, startTestHttp, type TestHttp } from "../testing/test-http.js"
 import { serverDatabase, startTestServer, type TestServer } from "../testing/test-server.js"
 import { newThread } from "../testing/thread-streams.js"
+import { payloadText } from "./payload.js"
+import type { Delivery } from "./queries.js"
 
 interface DeliveryRow {
   readonly state: string
@@ -272,4 +274,14 @@ test("forbidden webhooks are rejected, disabled ones are ignored, and host names
   const created = await off.send("POST", "/runs", { ...run, webhook: receiver.url })
   assert.equal(created.status, 200)
   assert.equal("webhook" in (created.json as { kwargs: object }).kwargs, false)
+})
+
+test("a webhook gets numbers as the client sent them and the graph made them", () => {
+  const kwargs = '{"input":{"id":12345678901234567890},"config":{"configurable":{"rate":1.0,"__secret":1}}}'
+  const delivery = { kwargs, metadata: '{"n":-0.0}', values: '{"big":36893488147419103232}', error: null }
+
+  const text = payloadText(delivery as Delivery, new Date(0))
+
+  const exact = ['"id":12345678901234567890', '"configurable":{"rate":1.0}', '"n":-0.0', '"big":36893488147419103232']
+  for (const part of exact) assert.ok(text.includes(part), `${part} in ${text}`)
 })

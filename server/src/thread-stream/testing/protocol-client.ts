@@ -5,6 +5,7 @@ import { until } from "@superstep/toolkit/testing/until"
 import { insertSystemAssistants } from "../../assistants/queries.js"
 import type { ScriptedRun } from "../../testing/scripted-workers.js"
 import type { OpenStream, TestHttp } from "../../testing/test-http.js"
+import { executing } from "../../testing/thread-streams.js"
 
 export interface ProtocolEventFrame {
   readonly type: "event"
@@ -93,11 +94,7 @@ export const untilTerminals = (frames: () => readonly ProtocolEventFrame[], coun
     { what: `${count} runs have ended` },
   )
 
-/** The scripted run, once a worker of one of these servers has it. */
-export const executing = (runId: string, ...servers: readonly TestHttp[]): Promise<ScriptedRun> =>
-  until(() => servers.map(({ server }) => server.workers.running.get(runId)).find((run) => run), {
-    what: "the run executes",
-  })
+export { executing }
 
 /** Emits an event as a worker does. */
 export function emitProtocol(run: ScriptedRun, channel: string, data: unknown, namespace: readonly string[] = []) {
