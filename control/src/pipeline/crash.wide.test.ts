@@ -1,18 +1,17 @@
 /**
- * The control plane is killed at every named point (planner/crash-points.ts), and every revision ends as if nothing had
- * happened. Afterwards nothing is left over that is not in the tables.
+ * The control plane is killed at every named point (planner/crash-points.ts), alone, or in a rollout together with the edge or a
+ * unit, and every revision ends as if nothing had happened. Afterwards nothing is left over that is not in the tables.
  */
 
 import assert from "node:assert/strict"
 import { once } from "node:events"
-import { existsSync } from "node:fs"
+import { existsSync, readFileSync } from "node:fs"
 import { type AddressInfo, createServer } from "node:net"
 import { join } from "node:path"
 import { before, test } from "node:test"
 import { until } from "@superstep/toolkit/testing/until"
-import { unlessLong } from "@superstep/toolkit/testing/wide-tests"
+import { runsLongTests, unlessLong } from "@superstep/toolkit/testing/wide-tests"
 import { shared } from "../testing/api.js"
-import { pointsOfRevisions } from "./testing/crash-rows.js"
 import { killedPlatform } from "./testing/killed-platform.js"
 import { untilNothingIsLeft } from "./testing/leftovers.js"
 import { deploymentOf, testPlatform } from "./testing/platform.js"
@@ -35,24 +34,66 @@ async function dieAt(points: readonly string[], work: () => Promise<void>): Prom
   }
 }
 
-for (const [row, points] of pointsOfRevisions.entries()) {
-  const skip = row > 0 && unlessLong("the first row has a point of each stage")
-  test(`killed at ${points.join(", ")}: it goes on each time, an agent answers all the while, nothing is left`, {
-    skip,
-  }, async () => {
-    let revisionId = ""
-    const [first = "", ...others] = points
+const victims = ["edge", "old unit", "new unit"] as const
+type Death = readonly [point: string, alsoKilled?: (typeof victims)[number]]
+
+/** Each revision dies at all points of its row; two deaths in one stage are allowed. */
+const pointsOfRevisions: readonly (readonly string[])[] = [
+  [
+    ...["fetch:after-tree", "build:after-publish", "unit:after-spawn", "switch:after-activate", "table:after-row"],
+    ...["verify:before-advance", "watch:after-end", "unit:after-remove"],
+  ],
+  ["queue:begin", "fetch:after-resolve", "build:after-start", "deploy:after-unit-row", "switch:before-push"],
+  ["queue:after-provision", "fetch:after-fetch", "build:after-artifact-row", "deploy:after-start", "switch:after-push"],
+  ["queue:after-advance", "build:begin", "build:before-advance", "switch:begin", "switch:after-commit"],
+  ["fetch:begin", "fetch:after-advance", "build:after-advance", "deploy:begin", "deploy:after-advance"],
+  ["switch:after-advance", "verify:begin", "verify:after-advance", "unit:after-stop"],
+]
+const pointsOfRollout = [
+  ["deploy:after-start", "switch:before-push", "verify:begin"],
+  ["switch:begin", "switch:after-push", "verify:before-advance"],
+  ["switch:after-activate", "switch:after-commit", "watch:after-end"],
+] as const
+/** Every victim at every point of a rollout, in each revision at a point of each column. */
+const withVictims = pointsOfRollout.flatMap((row) =>
+  victims.map((_, turn) =>
+    row.map((point, column): Death => [point, victims[(column + turn) % victims.length] ?? "edge"]),
+  ),
+)
+const few: readonly (readonly Death[])[] = [
+  [
+    ["deploy:after-start", "old unit"],
+    ["switch:before-push", "edge"],
+  ],
+  [["switch:begin", "new unit"]],
+]
+const alone = pointsOfRevisions.map((row) => row.map((point): Death => [point]))
+// The first row has a point of each stage.
+const rows = runsLongTests ? [...alone, ...withVictims] : [...alone.slice(0, 1), ...few]
+
+for (const deaths of rows) {
+  const title = deaths.map(([point, victim]) => (victim ? `${point} with the ${victim}` : point)).join(", ")
+  test(`killed at ${title}: it goes on each time, an agent answers all the while, nothing is left`, async () => {
+    const [[first] = [""]] = deaths
     await platform.start({ SUPERSTEP_CRASH_AT: first })
-    revisionId = await platform.change()
-    for (const point of [...others, ""]) {
+    const revisionId = await platform.change()
+    for (const [index, [, victim]] of deaths.entries()) {
       await platform.untilDead()
-      assert.ok([served, revisionId].includes((await platform.revisionBehind()) ?? ""))
-      await platform.start({ SUPERSTEP_CRASH_AT: point })
+      if (!victim) assert.ok([served, revisionId].includes((await platform.revisionBehind()) ?? ""))
+      else if (victim === "edge") killIn(join(platform.home, "edge"))
+      else killIn(await platform.unitFolder(victim === "old unit" ? served : revisionId))
+      await platform.start({ SUPERSTEP_CRASH_AT: deaths[index + 1]?.[0] ?? "" })
     }
 
     await platform.untilServed(revisionId)
     served = revisionId
   })
+}
+
+/** Kills the process whose pid file is in this folder. */
+function killIn(folder: string): void {
+  const { pid } = JSON.parse(readFileSync(join(folder, "pid.json"), "utf8")) as { pid: number }
+  process.kill(pid, "SIGKILL")
 }
 
 /**
