@@ -17,7 +17,7 @@ import type { SourceRevisionConfig } from "../revisions/source-revision-config.j
 import { wakePipeline } from "../revisions/wake-up.js"
 import type { MasterKey } from "../secrets/seal.js"
 import type { SecretValue } from "../secrets/secret.js"
-import { lockNames } from "../workspaces/queries.js"
+import { lockWorkspace } from "../workspaces/queries.js"
 import { applyChange } from "./apply-change.js"
 import {
   type Agent,
@@ -123,7 +123,7 @@ async function checkReferences(
  */
 export async function takeName(tx: Db, deployment: Omit<NewDeployment, "routeName">): Promise<void> {
   const { name, agent, workspaceId } = deployment
-  await lockNames(tx, workspaceId)
+  await lockWorkspace(tx, workspaceId)
   for (const routeName of routeNames(deployment)) {
     if (await insertDeployment(tx, { ...deployment, routeName })) return
     const other = await idOfName(tx, workspaceId, name)

@@ -17,7 +17,7 @@ import {
 } from "../quotas/quota.js"
 import { claimedBuilds } from "../revisions/claims.js"
 import type { SourceConfig } from "../revisions/source-config.js"
-import { lockNames } from "../workspaces/queries.js"
+import { lockWorkspace } from "../workspaces/queries.js"
 import { storeDiskUse } from "./carried-queries.js"
 import { findUnits, sourceConfigsOf } from "./queries.js"
 import { useOf } from "./use.js"
@@ -52,7 +52,7 @@ export async function requireQuota(
   added: Amounts,
 ): Promise<void> {
   if (quotaNames.every((name) => added[name] <= 0)) return
-  await lockNames(tx, workspaceId)
+  await lockWorkspace(tx, workspaceId)
   const quotas = quotasOf(await ownQuotas(tx, workspaceId), defaultQuotas)
   const used = await usedIn(tx, workspaceId)
   const name = exceededBy(quotas, used, added)
@@ -102,6 +102,6 @@ export const recordDiskUse = (
   db.transaction(async (tx) => {
     // The deployment before its workspace, as every change of a deployment locks them.
     await storeDiskUse(tx, it.deploymentId, it.diskMb)
-    await lockNames(tx, it.workspaceId)
+    await lockWorkspace(tx, it.workspaceId)
     return readDiskUse(tx, it.workspaceId, it.defaultMb)
   })

@@ -7,7 +7,7 @@ import { type Actor, actorText } from "../audit/audit-entry.js"
 import { deleteSessionsOfStranger, lockHolder } from "../console/queries.js"
 import { newSecret } from "../console/session.js"
 import { wakeRoutes } from "../revisions/wake-up.js"
-import { lockNames } from "../workspaces/queries.js"
+import { lockWorkspace } from "../workspaces/queries.js"
 import { type Role, roles } from "../workspaces/workspace.js"
 import {
   deleteInvitation,
@@ -43,7 +43,7 @@ export interface CreatedInvitation {
 export async function invite(tx: Db, wanted: WantedInvitation): Promise<CreatedInvitation> {
   const { workspaceId, role, invitedBy } = wanted
   // One after the other, so that the newest invitation of an address is the only one.
-  await lockNames(tx, workspaceId)
+  await lockWorkspace(tx, workspaceId)
   if ("personId" in invitedBy && (await memberById(tx, workspaceId, invitedBy.personId))?.role !== "admin") {
     throw new Forbidden("inviting people needs the role admin", "scope_missing")
   }
@@ -93,7 +93,7 @@ export async function changeRole(
   tx: Db,
   { workspaceId, personId, role, isByGroup = false }: WantedRole,
 ): Promise<MemberRow> {
-  await lockNames(tx, workspaceId)
+  await lockWorkspace(tx, workspaceId)
   const member = await findMember(tx, workspaceId, personId)
   if (role !== "admin") await requireOtherAdmin(tx, workspaceId, member)
   const isLower = roles.indexOf(role) < roles.indexOf(member.role)
@@ -108,7 +108,7 @@ export async function changeRole(
  * @throws NotFound @throws Conflict  `last_admin` (P5)
  */
 export async function removeMember(tx: Db, workspaceId: string, personId: string): Promise<MemberRow> {
-  await lockNames(tx, workspaceId)
+  await lockWorkspace(tx, workspaceId)
   const member = await findMember(tx, workspaceId, personId)
   await requireOtherAdmin(tx, workspaceId, member)
   // In the order in which a sign-in locks them: the invitation, then the person.

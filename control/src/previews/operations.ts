@@ -24,7 +24,7 @@ import { sourceRevisionConfigFields } from "../revisions/source-revision-config.
 import { type MasterKey, open, seal } from "../secrets/seal.js"
 import { contextOf } from "../secrets/sealed-columns.js"
 import { isReserved, repeatedNames, type SecretValue, secretMask } from "../secrets/secret.js"
-import { lockNames } from "../workspaces/queries.js"
+import { lockWorkspace } from "../workspaces/queries.js"
 import { isOpen, nextStep, type Preview, type PreviewSettings, previewName } from "./preview.js"
 import {
   approveCommit,
@@ -175,7 +175,7 @@ async function deployPreview(
 ): Promise<{ detail: string; revisionId: string | null }> {
   const own = preview.deployment_id && (await lockDeployment(tx, preview.workspace_id, preview.deployment_id))
   // Also protects the limit, which applies to all deployments of the repository. After the deployment, as every change of one locks them.
-  await lockNames(tx, preview.workspace_id)
+  await lockWorkspace(tx, preview.workspace_id)
   const existing = own && !own.delete_requested_at ? own : undefined
   const others = await countOthers(tx, preview)
   const step = nextStep(preview, { others, hasDeployment: existing !== undefined, settings })

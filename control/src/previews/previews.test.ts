@@ -12,7 +12,7 @@ import type { Provider } from "../pushes/push.js"
 import { repositoryOf, shaOf, signed } from "../pushes/testing/deliveries.js"
 import { secretsOfRevision } from "../secrets/operations.js"
 import { exampleDeployment, shared, startApi, testQuotas } from "../testing/api.js"
-import { lockNames } from "../workspaces/queries.js"
+import { lockWorkspace } from "../workspaces/queries.js"
 import { nextStep, previewName } from "./preview.js"
 import { reconcilePreviews } from "./reconcile.js"
 
@@ -301,7 +301,7 @@ test("a delivery for several deployments does not deadlock with a transaction on
       const waits = sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
       await until(() => api.db.row(waits), { what: "the delivery waits for that deployment" })
       // In the same order as every change of a deployment.
-      await lockNames(tx, api.workspaceId)
+      await lockWorkspace(tx, api.workspaceId)
       return [delivery]
     })
     return (await outcome)?.result

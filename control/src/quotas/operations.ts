@@ -1,6 +1,6 @@
 /** Reads and sets the quotas of a workspace. `deployments/room.ts` refuses what would exceed them. */
 import type { Db } from "@superstep/toolkit/db/database"
-import { lockNames } from "../workspaces/queries.js"
+import { lockWorkspace } from "../workspaces/queries.js"
 import { diskUseOf } from "./disk-queries.js"
 import { ownQuotas, storeQuotas } from "./queries.js"
 import { type Amounts, type OwnQuotas, quotasOf } from "./quota.js"
@@ -46,7 +46,7 @@ export async function readQuotas(
  * Changes the given quotas; null restores the default. What exceeds a lower quota stays, but nothing can be added to it.
  */
 export async function setQuotas(tx: Db, workspaceId: string, change: Partial<OwnQuotas>): Promise<void> {
-  await lockNames(tx, workspaceId)
+  await lockWorkspace(tx, workspaceId)
   const own = (await ownQuotas(tx, workspaceId)) ?? allDefault
   await storeQuotas(tx, workspaceId, { ...own, ...change })
 }

@@ -6,7 +6,7 @@ import { lockDeployment } from "../deployments/queries.js"
 import { recordDiskUse } from "../deployments/room.js"
 import { useOf } from "../deployments/use.js"
 import { exampleDeployment, startApi, type TestApi, testQuotas } from "../testing/api.js"
-import { lockNames } from "../workspaces/queries.js"
+import { lockWorkspace } from "../workspaces/queries.js"
 import { exceededBy, nothing } from "./quota.js"
 
 const create = (api: TestApi, name: string, resource_spec: object | null = null) =>
@@ -128,7 +128,7 @@ test("a measurement of a deployment's disk and a change of it wait for each othe
     measured = recordDiskUse(db, { deploymentId, workspaceId, diskMb: 5, defaultMb: 100 })
     const waiting = sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
     await until(async () => (await db.rows(waiting)).length > 0, { what: "the measurement waits" })
-    await lockNames(change, workspaceId)
+    await lockWorkspace(change, workspaceId)
   })
 
   assert.deepEqual(await measured, { limitMb: 100, usedMb: 5 })

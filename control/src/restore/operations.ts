@@ -16,7 +16,7 @@ import { openLogBooks } from "../logs/queries.js"
 import { wakePipeline } from "../revisions/wake-up.js"
 import { type MasterKey, seal } from "../secrets/seal.js"
 import { contextOf } from "../secrets/sealed-columns.js"
-import { lockNames } from "../workspaces/queries.js"
+import { lockWorkspace } from "../workspaces/queries.js"
 import {
   type Found,
   findByIdOrName,
@@ -171,7 +171,7 @@ export async function insertSaved(
   const resealing = resealingFor(saved, keys, workspaceId)
   const number = await nextNumber(db)
   return db.transaction(async (tx) => {
-    await lockNames(tx, workspaceId)
+    await lockWorkspace(tx, workspaceId)
     await assertFree(tx, saved, place, { isReplacing: false })
     const routeName = await freeRouteName(tx, routeNames({ name, workspaceId, deploymentId }))
     if (routeName === undefined) throw new InTheWay(`the address of ${name} is taken: give it another name with --name`)

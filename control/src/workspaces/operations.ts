@@ -11,7 +11,7 @@ import {
   insertWorkspace,
   keysOf,
   lockFirstStart,
-  lockNames,
+  lockWorkspace,
   type PresentedKey,
   presentedKey,
   revokeKey,
@@ -72,7 +72,7 @@ export async function createApiKey(db: Db, wanted: WantedKey): Promise<CreatedKe
 }
 
 async function requireRoomForKey(db: Db, workspaceId: string): Promise<void> {
-  await lockNames(db, workspaceId)
+  await lockWorkspace(db, workspaceId)
   const used = await countKeysInForce(db, workspaceId)
   if (used < mostKeys) return
   const facts = { quota: "api_keys", limit: mostKeys, used, added: 1 }

@@ -112,8 +112,8 @@ export const keysOf = (db: Db, workspaceId: string | null): Promise<ApiKey[]> =>
     select ${keyColumns} from api_keys
     where workspace_id is not distinct from ${workspaceId} order by created_at, api_key_id`)
 
-/** Makes others that would take a name or a part of this workspace's quotas wait until the transaction ends. */
-export const lockNames = (tx: Db, workspaceId: string): Promise<number> =>
+/** Makes others that would take a name, a key or a part of this workspace's quotas wait until the transaction ends. */
+export const lockWorkspace = (tx: Db, workspaceId: string): Promise<number> =>
   // Not `for update`: that would also block everything that refers to the workspace.
   tx.run(sql`select 1 from workspaces where workspace_id = ${workspaceId} for no key update`)
 
