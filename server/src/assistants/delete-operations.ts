@@ -2,7 +2,7 @@
 import type { Database } from "@superstep/toolkit/db/database"
 import { NotFound } from "@superstep/toolkit/errors/errors"
 import { requireApproval } from "../acts/act.js"
-import { recordDeletions } from "../acts/deletions.js"
+import { type DeletedThing, recordDeletions } from "../acts/deletions.js"
 import type { Caller } from "../auth/caller.js"
 import type { Streams } from "../events/streams.js"
 import type { Peers } from "../servers/peers.js"
@@ -51,9 +51,11 @@ export async function deleteAssistant(
       isOver = locked?.isAll !== false
       if (isOver) await deleteInDatabase(tx, value.assistant_id)
       // With each portion: what that deletes is gone, also when no other follows.
-      await recordDeletions(tx, caller, [
-        { type: "assistant", id: assistant.assistant_id, name: assistant.name, threads: gone.length },
-      ])
+      const { assistant_id: id, name } = assistant
+      const things: DeletedThing[] = isOver
+        ? [{ type: "assistant", id, name, threads: gone.length }]
+        : gone.map(({ threadId }) => ({ type: "thread", id: threadId, threadId }))
+      await recordDeletions(tx, caller, things)
       return gone
     })
     for (const thread of deleted) await endDeleted({ streams, peers }, thread)
