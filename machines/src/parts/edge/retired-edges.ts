@@ -16,6 +16,7 @@ import { identify, isAlive, type ProcessIdentity } from "@superstep/toolkit/exec
 import { stopProcess } from "@superstep/toolkit/exec/stop-process"
 import { readJson, writeJson } from "@superstep/toolkit/files/json-file"
 import type { Log } from "@superstep/toolkit/log/log"
+import { unknownMs } from "../edges/edges.js"
 import { TableFeed } from "../edges/table-feed.js"
 import type { MachineFolders } from "../files/folders.js"
 
@@ -48,6 +49,7 @@ export function retiredEdges({ folders, token, drainMs, log }: RetiredEdgesOptio
   const asked = new Map<string, Promise<unknown>>()
   const feeds = new Map<number, TableFeed>()
   const reports = new Map<number, EdgeStatus>()
+  const startedAt = Date.now()
 
   /** @returns  undefined when it does not answer in time, or has not answered the same question from before */
   const ask = async <T>(key: string, question: () => Promise<T>): Promise<T | undefined> => {
@@ -115,7 +117,7 @@ export function retiredEdges({ folders, token, drainMs, log }: RetiredEdgesOptio
 
   /**
    * What they carry. One that does not answer in time still carries what it reported last, until its process has ended.
-   * @returns  also the names of those that live and have reported nothing to this process
+   * @returns  also the names of those that live and have reported nothing to this process yet
    */
   const statuses = async (): Promise<{
     readonly reports: readonly EdgeStatus[]
@@ -129,7 +131,9 @@ export function retiredEdges({ folders, token, drainMs, log }: RetiredEdgesOptio
     const living = (await Promise.all((await all()).map(statusOf))).filter((found) => found !== undefined)
     return {
       reports: living.flatMap(({ report }) => report ?? []),
-      silent: living.filter(({ report }) => !report).map(({ it }) => nameOf(it)),
+      silent: living
+        .filter(({ it, report }) => !report && Date.now() - Math.max(startedAt, it.since) < unknownMs)
+        .map(({ it }) => nameOf(it)),
     }
   }
 

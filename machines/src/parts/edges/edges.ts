@@ -51,8 +51,8 @@ const usualPatienceMs = 5000
 const retryMs = 100
 // An edge without callers answers in milliseconds, or is gone.
 const shortMs = 500
-// One that has been silent for longer hangs, or its node is dead: nothing waits for what it carries.
-const unknownMs = 60_000
+/** One that has been silent for longer hangs, or its node is dead: after that, units are stopped whatever it carries. */
+export const unknownMs = 60_000
 
 /** An edge that exists. */
 interface FollowedEdge extends FoundEdge {
