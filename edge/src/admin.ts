@@ -149,14 +149,14 @@ function tableTaker(edge: Edge): (table: Table) => Promise<void> {
   }
   /** The newest, while the file has an older one. */
   let unwritten: Table | undefined
-  let isRetried = false
+  let isRetrying = false
   const write = async (table: Table) => {
     try {
       await writeTableFile(edge.config.tablePath, table)
       unwritten = undefined
     } catch (err) {
       unwritten = table
-      if (isRetried) return
+      if (isRetrying) return
       edge.log.error(
         { err, generation: table.generation },
         "the table is in use and cannot be written: it is tried again",
@@ -165,18 +165,18 @@ function tableTaker(edge: Edge): (table: Table) => Promise<void> {
     }
   }
   const retry = async () => {
-    isRetried = true
+    isRetrying = true
     while (unwritten) {
       await sleep(againMs, undefined, { ref: false })
       await inTurn(async () => {
         if (!unwritten) return
         // The successor of a retired edge may have written a newer one. If it cannot be read, the write below says what is wrong.
-        const stored = await readTableFile(edge.config.tablePath, edge.log).catch(() => undefined)
+        const stored = await readTableFile(edge.config.tablePath).catch(() => undefined)
         if (stored && stored.generation >= unwritten.generation) unwritten = undefined
         else await write(unwritten)
       })
     }
-    isRetried = false
+    isRetrying = false
     edge.log.info({}, "the table is written again")
   }
   const take = async (table: Table) => {

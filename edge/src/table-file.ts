@@ -9,7 +9,7 @@ import { emptyTable, hasKeyRights, readTable, type Table } from "./table.js"
  * Reads the last table. An unreadable file is logged and gives the empty table: the control plane pushes the whole table
  * again, which it could not do if the edge failed to start.
  */
-export async function readTableFile(path: string, log: Log): Promise<Table> {
+export async function readTableFile(path: string, log?: Log): Promise<Table> {
   let text: string
   try {
     text = await readFile(path, "utf8")
@@ -22,7 +22,7 @@ export async function readTableFile(path: string, log: Log): Promise<Table> {
     if ("problem" in read) throw new Error(`${read.problem.path.join(".")}: ${read.problem.message}`)
     return resetGeneration(read.message)
   } catch (err) {
-    log.error({ err, path }, "the table's file cannot be read: no route works until the control plane sends a table")
+    log?.error({ err, path }, "the table's file cannot be read: no route works until the control plane sends a table")
     return emptyTable
   }
 }
