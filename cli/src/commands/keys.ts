@@ -61,7 +61,7 @@ export const createKey: CliCommand<KeyOptions> = {
     const workspaceId = ownerOf(options)
     const home = await openHome(options.home ?? config.home)
     const { key, clearKey } = await withControlDatabase({ home, config, command }, (db) =>
-      createApiKey(db, { workspaceId, name: options.name ?? "cli", scopes: options.scope }),
+      db.transaction((tx) => createApiKey(tx, { workspaceId, name: options.name ?? "cli", scopes: options.scope })),
     )
     if (options.json) return out.line(JSON.stringify({ ...shown(key), key: clearKey }))
     out.line(clearKey)

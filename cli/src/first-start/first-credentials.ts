@@ -31,7 +31,7 @@ async function newKeys(db: Database): Promise<Omit<Credentials, "url">> {
   if (!workspace)
     throw new CredentialsLost("there is no workspace named default: create keys with superstep keys create")
   const name = "credentials.json was missing"
-  const own = await createApiKey(db, { workspaceId: workspace.workspace_id, name })
+  const own = await createApiKey(db, { workspaceId: workspace.workspace_id, name, isPlatforms: true })
   const org = await createApiKey(db, { workspaceId: null, name })
   return { tenant_id: workspace.workspace_id, api_key: own.clearKey, org_api_key: org.clearKey }
 }

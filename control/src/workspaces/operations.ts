@@ -46,34 +46,36 @@ export interface WantedKey {
   readonly expiresAt?: Date | undefined
   /** Who makes it, as `person:<id>` or `api_key:<id>`. Default: the `superstep` command, or the first start. */
   readonly createdBy?: string | undefined
+  /** The platform does not start without it: it needs no room. */
+  readonly isPlatforms?: boolean
 }
 
 /** Most keys of a workspace in force at a time: the edge's route of each of its deployments has all of them. */
 export const mostKeys = 1000
 
 /**
- * Others that create a key of the workspace wait until the transaction ends (K10).
+ * Others that create a key of the workspace wait until the transaction ends (K10), so it needs one.
  * @throws NotFound      there is no such workspace
  * @throws InvalidInput  `expiresAt` is in the past
  * @throws Conflict      `quota_exceeded`: the workspace has `mostKeys` in force
  */
-export async function createApiKey(db: Db, wanted: WantedKey): Promise<CreatedKey> {
-  const { workspaceId, name, scopes = ["admin"], expiresAt = null, createdBy = null } = wanted
-  if (workspaceId !== null) await findWorkspace(db, workspaceId)
+export async function createApiKey(tx: Db, wanted: WantedKey): Promise<CreatedKey> {
+  const { workspaceId, name, scopes = ["admin"], expiresAt = null, createdBy = null, isPlatforms = false } = wanted
+  if (workspaceId !== null) await findWorkspace(tx, workspaceId)
   if (expiresAt !== null && expiresAt.getTime() <= Date.now()) {
     throw new InvalidInput([{ path: ["body", "expires_at"], message: "is in the past", type: "value_error" }])
   }
-  if (workspaceId !== null) await requireRoomForKey(db, workspaceId)
+  if (workspaceId !== null && !isPlatforms) await requireRoomForKey(tx, workspaceId)
   const { clearKey, prefix, sha256 } = newKey()
-  const key = await insertApiKey(db, { id: newId(), workspaceId, name, prefix, sha256, scopes, expiresAt, createdBy })
+  const key = await insertApiKey(tx, { id: newId(), workspaceId, name, prefix, sha256, scopes, expiresAt, createdBy })
   if (!key) throw new Error("the new key was not stored")
-  await wakeRoutes(db)
+  await wakeRoutes(tx)
   return { key, clearKey }
 }
 
-async function requireRoomForKey(db: Db, workspaceId: string): Promise<void> {
-  await lockWorkspace(db, workspaceId)
-  const used = await countKeysInForce(db, workspaceId)
+async function requireRoomForKey(tx: Db, workspaceId: string): Promise<void> {
+  await lockWorkspace(tx, workspaceId)
+  const used = await countKeysInForce(tx, workspaceId)
   if (used < mostKeys) return
   const facts = { quota: "api_keys", limit: mostKeys, used, added: 1 }
   const has = `a workspace may have ${mostKeys} API keys in force, and this one has ${used}`
