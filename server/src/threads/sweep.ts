@@ -39,11 +39,17 @@ export function threadSweep(db: Db, ttl: ThreadTtlConfig = {}, log: Log): Sweep 
     what: "threads whose time is over",
     everyMs: (ttl.sweep_interval_minutes ?? defaultIntervalMinutes) * 60_000,
     step: async () => {
-      if (count.steps++ === 0) await forgetTtls(db)
-      const swept = await sweepThread(db)
-      if (!swept) return end()
-      count[swept.outcome]++
-      return count.steps < (ttl.sweep_limit ?? defaultLimit) || end()
+      try {
+        if (count.steps++ === 0) await forgetTtls(db)
+        const swept = await sweepThread(db)
+        if (!swept) return end()
+        count[swept.outcome]++
+        return count.steps < (ttl.sweep_limit ?? defaultLimit) || end()
+      } catch (error) {
+        // It ends this sweep.
+        end()
+        throw error
+      }
     },
   }
 }
