@@ -1,4 +1,4 @@
-/** A second name for every file of a tree, so that it can be read in peace while its owner removes the first ones. */
+/** A second name for every file of a tree, so that a backup can read it while the platform removes the first ones. */
 import { constants } from "node:fs"
 import { chmod, copyFile, lchown, link, lstat, mkdir, readdir, readlink, symlink } from "node:fs/promises"
 import { join } from "node:path"
@@ -12,6 +12,8 @@ import { removeTree } from "@superstep/toolkit/files/remove-tree"
 export async function linkArtifacts(from: string, to: string): Promise<void> {
   await mkdir(to, { mode: 0o700 })
   for (const name of await readdir(from)) {
+    // One that is being removed (`removeArtifact`): an artifact's id has no dot.
+    if (name.includes(".")) continue
     const [source, target] = [join(from, name), join(to, name)]
     await linkTree(source, target)
     if (!(await statOf(source))) await removeTree(target)
@@ -32,7 +34,7 @@ export async function linkTree(from: string, to: string): Promise<void> {
   } else if (found?.isFile()) await linkFile(from, to)
 }
 
-// Where a file system has no hard links, or this file has all it may have, or its owner is somebody else.
+// Where a file system has no hard links, or this file has all it may have, or another user owns it.
 const noLink = ["ENOTSUP", "ENOSYS", "EMLINK", "EPERM", "EXDEV"]
 
 async function linkFile(from: string, to: string): Promise<void> {
