@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 class Checkpointer(BaseCheckpointSaver[str]):
     """
     :param on_new_version: called when the graph is about to change a channel: first when it applies the input
-    :param on_put: called with the metadata of each checkpoint, before it is saved
+    :param on_put: called on the worker's loop with the metadata of each checkpoint, before it is saved
     :param repeats_step: whether the run continues from the middle of a super-step of an earlier attempt
     """
 
@@ -80,9 +80,11 @@ class Checkpointer(BaseCheckpointSaver[str]):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
-        self._on_put(metadata)
-        saving = self._link.put(self.serde, config, checkpoint, metadata, new_versions)
-        return await from_any_loop(self._loop, saving)
+        async def put() -> RunnableConfig:
+            self._on_put(metadata)
+            return await self._link.put(self.serde, config, checkpoint, metadata, new_versions)
+
+        return await from_any_loop(self._loop, put())
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""

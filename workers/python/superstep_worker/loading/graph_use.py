@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 class GraphUse:
     """
-    :param on_failed: called when the context manager ends with an error while the graph is used, such as one of a task group
+    :param on_failed: called when the context manager ends with an error before `leave`, such as one of a task group: also when the graph itself
+        has finished by then
     """
 
     def __init__(self, opened: AbstractAsyncContextManager[Graph], on_failed: Callable[[BaseException], None]) -> None:
