@@ -34,7 +34,7 @@ interface Handshake {
   readonly request: IncomingMessage
   readonly socket: Socket
   /** Ends the wait. @returns  what the caller has sent after its head */
-  readonly heard: () => Buffer
+  readonly takeBuffered: () => Buffer
   readonly requestId: string
   /** Called when the caller's key was revoked. */
   onRevoked: () => void
@@ -47,9 +47,9 @@ export async function proxyUpgrade(edge: Edge, request: IncomingMessage, socket:
   socket.on("error", (err) => edge.log.debug({ err, request_id: requestId }, "upgraded connection failed"))
   try {
     const onRevoked = () => void socket.destroy()
-    const gone = new AbortController()
-    const heard = hearUntilJoined(socket, early, () => gone.abort())
-    await shakeHands({ edge, request, socket: socket as Socket, heard, requestId, onRevoked }, gone.signal)
+    const callerLeft = new AbortController()
+    const takeBuffered = bufferUntilJoined(socket, early, () => callerLeft.abort())
+    await shakeHands({ edge, request, socket: socket as Socket, takeBuffered, requestId, onRevoked }, callerLeft.signal)
   } catch (err) {
     edge.log.error({ err, request_id: requestId, url: request.url }, "upgrade failed")
     refuseOnSocket(socket, internalError, requestId)
@@ -57,10 +57,10 @@ export async function proxyUpgrade(edge: Edge, request: IncomingMessage, socket:
 }
 
 /**
- * Reads a connection while its request waits: Node tells the end of one that nobody reads to nobody, and a caller that has left would keep
- * its place.
+ * Reads a connection while its request waits. Node reports the end of a connection only while somebody reads it; so a caller that left would
+ * keep its place.
  */
-function hearUntilJoined(socket: Duplex, early: Buffer, onGone: () => void): () => Buffer {
+function bufferUntilJoined(socket: Duplex, early: Buffer, onLeft: () => void): () => Buffer {
   const parts = [early]
   let bytes = early.length
   const onData = (chunk: Buffer) => {
@@ -68,15 +68,15 @@ function hearUntilJoined(socket: Duplex, early: Buffer, onGone: () => void): () 
     bytes += chunk.length
     if (bytes > mostEarly) socket.pause()
   }
-  socket.on("data", onData).once("end", onGone).once("close", onGone)
+  socket.on("data", onData).once("end", onLeft).once("close", onLeft)
   return () => {
-    socket.off("data", onData).off("end", onGone)
+    socket.off("data", onData).off("end", onLeft)
     return Buffer.concat(parts)
   }
 }
 
-/** @param gone  aborts when the caller leaves before it has an answer, and at the end of its connection */
-async function shakeHands(handshake: Handshake, gone: AbortSignal): Promise<void> {
+/** @param callerLeft  aborts when the caller leaves before it has an answer, and at the end of its connection */
+async function shakeHands(handshake: Handshake, callerLeft: AbortSignal): Promise<void> {
   const { edge, request, socket, requestId } = handshake
   // A page cannot set headers of a WebSocket. The unit must not see the key, so it is removed here.
   takeSocketCredentials(request)
@@ -102,12 +102,12 @@ async function shakeHands(handshake: Handshake, gone: AbortSignal): Promise<void
     kind: "websockets",
     threadId: threadOf(admission.target.path),
     isUse: true,
-    gone,
-    send: (unit) => carry(handshake, admission, unit, gone),
+    gone: callerLeft,
+    send: (unit) => carry(handshake, admission, unit, callerLeft),
   })
   if (refusal && refusal !== "asleep") refuseOnSocket(socket, refusal, requestId)
   // One that has left gets no answer, and nobody else ends our side of its connection.
-  else if (gone.aborted) socket.end()
+  else if (callerLeft.aborted) socket.end()
 }
 
 /** Resolves when the WebSocket, or the answer that declined it, has ended. @throws NotSent  the unit cannot be connected to */
@@ -115,7 +115,7 @@ async function carry(
   handshake: Handshake,
   { route, target, isConsole, person, mayApprove }: Admitted,
   unit: Unit,
-  gone: AbortSignal,
+  callerLeft: AbortSignal,
 ): Promise<void> {
   const { edge, request, socket, requestId } = handshake
   const caller = callerOf(edge, request)
@@ -129,7 +129,14 @@ async function carry(
     mayApprove,
     httpVersion: request.httpVersion,
   })
-  const upgrade = { method: "GET", path: target.path, headers, body: null, upgrade: "websocket", signal: gone } as const
+  const upgrade = {
+    method: "GET",
+    path: target.path,
+    headers,
+    body: null,
+    upgrade: "websocket",
+    signal: callerLeft,
+  } as const
   let isBegun = false
   let joined: Promise<unknown> | undefined
   try {
@@ -145,7 +152,7 @@ async function carry(
     await joined
   } catch (err) {
     if (err instanceof NotSent) throw err
-    if (isBegun || gone.aborted) return
+    if (isBegun || callerLeft.aborted) return
     edge.log.warn({ err, request_id: requestId, unit_id: unit.unit_id }, "unit closed the connection during an upgrade")
     refuseOnSocket(socket, brokenOff(route.name), requestId)
   }
@@ -154,7 +161,7 @@ async function carry(
 /** @returns  a promise that resolves when the caller's connection has ended */
 function join(handshake: Handshake, answer: string[], peer: Duplex): Promise<unknown> {
   const { edge, socket, requestId } = handshake
-  const early = handshake.heard()
+  const early = handshake.takeBuffered()
   const ended = new Promise((resolve) => socket.once("close", resolve))
   peer.on("error", (err) => edge.log.debug({ err, request_id: requestId }, "upgraded connection failed"))
   const sent = new FrameBoundary()

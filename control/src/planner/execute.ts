@@ -182,8 +182,8 @@ async function remove(context: PipelineContext, unit: UnitRow): Promise<void> {
 }
 
 /**
- * From `publish` on nothing new comes; what came before, since the unit was seen to be idle, it finishes first. Nobody knows that of one that
- * does not answer: if it has ended or hangs, the plan says so.
+ * From `publish` on nothing new comes; what came before, since the unit was seen to be idle, it finishes first. A unit that does not answer
+ * may be busy: it stays. The plan removes it when it has ended or hangs.
  */
 async function removeIfIdle(context: PipelineContext, unit: UnitRow): Promise<void> {
   await context.routing.publish()

@@ -135,7 +135,7 @@ export const previewsToEnd = (db: Db): Promise<Preview[]> =>
 
 /**
  * Waiting previews whose repository has room, the first ones in line of each before the next ones of any: no repository keeps another one
- * waiting. With `nextStep`, which decides again under the lock.
+ * waiting. `nextStep` decides again, under the lock.
  */
 export const previewsToStart = (db: Db): Promise<Preview[]> =>
   db.rows(sql`

@@ -63,7 +63,7 @@ export async function hangs(address: UnitAddress, forMs: number, signal?: AbortS
   }
 }
 
-/** @returns  whether it has nothing to do, and until when; undefined while it gives no valid answer */
+/** @returns  whether it has nothing to do, and until when; undefined while it gives no valid answer; `unsupported`: its release cannot say */
 export async function askIdle(address: UnitAddress): Promise<Idle | "unsupported" | undefined> {
   const reply = await ask(address, "GET", "/internal/idle").catch(undefinedIfUnreachable)
   if (!reply || reply.status >= 500) return undefined

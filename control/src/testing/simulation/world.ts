@@ -95,9 +95,9 @@ export class World {
     const inARow = new Map<string, number>()
     this.database.isLocked = (statement) => {
       const times = inARow.get(statement) ?? 0
-      const isSo = this.faults.areOn ? locks.next() < locked : locks.next() < lockedInCalm && times < longestLock
-      inARow.set(statement, isSo ? times + 1 : 0)
-      return isSo
+      const isLocked = this.faults.areOn ? locks.next() < locked : locks.next() < lockedInCalm && times < longestLock
+      inARow.set(statement, isLocked ? times + 1 : 0)
+      return isLocked
     }
     this.database.onNotify = (payload) => this.#notify(payload || "routes")
   }

@@ -97,7 +97,7 @@ begin
     return null;
   end if;
   return (
-    select case when bool_or(of_.is_answered) then 'answer' when bool_or(of_.is_written) then 'writes' end
+    select case when bool_or(saved.is_answered) then 'answer' when bool_or(saved.is_written) then 'writes' end
     from checkpoint_writes w, lateral (
       select
         w.task_id = '00000000-0000-0000-0000-000000000000' and w.channel <> '__resume__' as is_written,
@@ -105,7 +105,7 @@ begin
         w.task_id <> '00000000-0000-0000-0000-000000000000' and strpos(w.task_id, '-') > 0 and exists (
           select from checkpoint_writes a
           where a.thread_id = w.thread_id and a.checkpoint_ns = w.checkpoint_ns and a.checkpoint_id = w.checkpoint_id
-            and a.task_id = w.task_id and a.channel = '__resume__') as is_answered) of_
+            and a.task_id = w.task_id and a.channel = '__resume__') as is_answered) saved
     where w.thread_id = _run.thread_id::text and w.run_id = _run.run_id);
 end
 $$;
