@@ -5,8 +5,9 @@
 import assert from "node:assert/strict"
 import { after, before, test } from "node:test"
 import type { Call } from "@superstep/control/testing/api"
+import { pathOf } from "../testing/malformed-requests.js"
 import type { Route } from "../testing/openapi-routes.js"
-import { dump, type Furnished, furnish, mark, pathOf } from "./furnished.js"
+import { dump, type Furnished, furnish, mark } from "./furnished.js"
 
 let it: Furnished
 before(async () => {
@@ -33,7 +34,7 @@ const queries: Readonly<Record<string, string>> = {
 
 const nameOf = ({ method, path }: Route) => `${method} ${path}`
 
-const addressOf = (route: Route) => pathOf({ ...route, path: `${route.path}${queries[nameOf(route)] ?? ""}` }, it.ids)
+const addressOf = (route: Route) => pathOf(`${route.path}${queries[nameOf(route)] ?? ""}`, it.ids)
 
 const callOf = (route: Route): Call =>
   route.body ? { body: bodies[nameOf(route)] ?? { ...route.body.least, value: "mine" } } : {}

@@ -5,10 +5,10 @@
 import assert from "node:assert/strict"
 import { after, before, test } from "node:test"
 import type { Reply } from "@superstep/control/testing/api"
-import { oddBodies, oddQueryValues, oddSegments, oddValues } from "../testing/malformed.js"
-import { withField } from "../testing/malformed-requests.js"
+import { oddQueryValues, oddSegments } from "../testing/malformed.js"
+import { type Asked, askAll, bodyFor, forbiddenBodies, pathOf, shown } from "../testing/malformed-requests.js"
 import type { Route } from "../testing/openapi-routes.js"
-import { dump, type Furnished, furnish, pathOf } from "./furnished.js"
+import { dump, type Furnished, furnish } from "./furnished.js"
 
 let it: Furnished
 before(async () => {
@@ -16,53 +16,27 @@ before(async () => {
 })
 after(() => it[Symbol.asyncDispose]())
 
-interface Asked {
-  readonly method: string
-  readonly path: string
-  readonly text?: string
-}
-
-const texts = oddBodies.filter((body) => typeof body === "string")
-
 /** What a route can only refuse. A `least` body may still be refused; what matters is that it is no 5xx. */
 function* oddRequests(route: Route): Generator<Asked> {
-  const { method, body } = route
-  const path = pathOf(route, it.ids)
-  const least = body && { text: JSON.stringify(body.least) }
+  const { method } = route
   for (const [name] of route.path.matchAll(/\{\w+\}/g)) {
     // `null` and `NaN` are good names of secrets.
     const isTaken = name === "{name}" ? (segment: string) => /^\w+$/.test(segment) : () => false
     for (const segment of oddSegments.filter((one) => !isTaken(one))) {
-      yield { method, path: pathOf({ ...route, path: route.path.replace(name, segment) }, it.ids), ...least }
+      yield { method, path: pathOf(route.path.replace(name, segment), it.ids), ...bodyFor(route) }
     }
   }
-  if (!body) return
-  for (const text of texts) yield { method, path, text }
-  for (const field of body.fields) {
-    const { [field]: _, ...rest } = body.least
-    for (const { text, value } of oddValues) {
-      // Empty texts count as absent (control-plane §1.4), and no schema says so.
-      if (value !== "" && !body.allows({ ...rest, [field]: value }))
-        yield { method, path, text: withField(rest, field, text) }
-    }
+  // Empty texts count as absent (control-plane §1.4), and no schema says so.
+  for (const body of forbiddenBodies(route, (value) => value === "")) {
+    if (typeof body === "string") yield { method, path: pathOf(route.path, it.ids), body }
   }
 }
 
 const isRefusal = ({ status, body }: Reply): boolean =>
   status >= 400 && status < 500 && (typeof body?.detail === "string" || Array.isArray(body?.detail))
 
-async function askAll(requests: Iterator<Asked>, judge: (asked: Asked, reply: Reply) => void): Promise<void> {
-  const askOn = async () => {
-    for (let next = requests.next(); !next.done; next = requests.next()) {
-      const { method, path, text } = next.value
-      judge(next.value, await it.api.call(method, path, { ...(text !== undefined && { text }) }))
-    }
-  }
-  await Promise.all(Array.from({ length: 8 }, askOn))
-}
-
-const shown = ({ method, path, text = "" }: Asked, { status, text: answer }: Reply) =>
-  `${method} ${path.slice(0, 150)} ${text.slice(0, 100)} -> ${status} ${answer.slice(0, 150)}`
+const ask = ({ method, path, body }: Asked) =>
+  it.api.call(method, path, { ...(body !== undefined && { text: String(body) }) })
 
 test("what no route takes is refused in words, and changes nothing", async (t) => {
   assert.ok(it.routes.length > 25)
@@ -71,7 +45,7 @@ test("what no route takes is refused in words, and changes nothing", async (t) =
       const earlier = await dump(it.api)
       const wrong: string[] = []
 
-      await askAll(oddRequests(route), (asked, reply) => {
+      await askAll(oddRequests(route), ask, (asked, reply) => {
         if (!isRefusal(reply)) wrong.push(shown(asked, reply))
       })
 
@@ -85,12 +59,12 @@ test("no query of a read is too odd to answer", async () => {
   const wrong: string[] = []
   // A stream has no end to wait for.
   for (const route of it.routes.filter(({ method, path }) => method === "GET" && !path.endsWith("/stream"))) {
-    const path = pathOf(route, it.ids)
+    const path = pathOf(route.path, it.ids)
     const requests = route.parameters
       .filter((parameter) => parameter.in === "query")
       .flatMap(({ name }) => oddQueryValues.map((value) => ({ method: "GET", path: `${path}?${name}=${value}` })))
 
-    await askAll(requests.values(), (asked, reply) => {
+    await askAll(requests.values(), ask, (asked, reply) => {
       if (reply.status >= 500) wrong.push(shown(asked, reply))
     })
   }

@@ -125,11 +125,6 @@ async function idsInTables(db: Database, workspaceId: string): Promise<Ids> {
   return Object.fromEntries(entries.flat())
 }
 
-export const absent = "00000000-0000-4000-8000-000000000000"
-
-export const pathOf = ({ path }: Route, ids: Ids): string =>
-  path.replaceAll(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? absent)
-
 /**
  * Every row of every table, as text. When a key was last used is no change, and neither is what somebody's own audit log
  * says that they did.

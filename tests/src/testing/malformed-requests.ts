@@ -1,5 +1,6 @@
 /** Asking a server for what no client should ask for: a server with something in it, and requests as they are. */
 import { type AgentServerProcess, startAgentServer } from "./agent-servers.js"
+import { oddBodies, oddValues } from "./malformed.js"
 import { type Document, type Route, type RouteBody, routesOf } from "./openapi-routes.js"
 
 // A request that is not answered within this is a hang.
@@ -43,7 +44,10 @@ const withGraph = (body: RouteBody): RouteBody =>
 export const pathOf = (path: string, ids: Readonly<Record<string, string>>): string =>
   path.replaceAll(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? absent)
 
-async function ask({ url, headers: own }: AgentServerProcess, { method, path, body, headers }: Asked): Promise<Reply> {
+export async function ask(
+  { url, headers: own }: AgentServerProcess,
+  { method, path, body, headers }: Asked,
+): Promise<Reply> {
   const response = await fetch(`${url}${path}`, {
     method,
     headers: { "content-type": "application/json", ...own, ...headers },
@@ -59,24 +63,38 @@ async function ask({ url, headers: own }: AgentServerProcess, { method, path, bo
 }
 
 /** Asks for all, a few at a time. */
-export async function askAll(
-  server: AgentServerProcess,
-  requests: Iterator<Asked>,
-  judge: (asked: Asked, reply: Reply) => void,
+export async function askAll<A, R>(
+  requests: Iterator<A>,
+  ask: (asked: A) => Promise<R>,
+  judge: (asked: A, reply: R) => void,
 ): Promise<void> {
   const askOn = async () => {
-    for (let next = requests.next(); !next.done; next = requests.next())
-      judge(next.value, await ask(server, next.value))
+    for (let next = requests.next(); !next.done; next = requests.next()) judge(next.value, await ask(next.value))
   }
   await Promise.all(Array.from({ length: 8 }, askOn))
 }
 
-export const shown = ({ method, path, body, headers }: Asked): string =>
-  `${method} ${path.slice(0, 200)} ${String(body ?? "").slice(0, 200)} ${headers ? JSON.stringify(headers).slice(0, 200) : ""}`
+export const shown = ({ method, path, body, headers }: Asked, { status, text }: Reply): string =>
+  `${method} ${path.slice(0, 200)} ${String(body ?? "").slice(0, 200)} ${headers ? JSON.stringify(headers).slice(0, 200) : ""} -> ${status} ${text.slice(0, 200)}`
 
 /** The least body that a route takes. */
 export const bodyFor = ({ body }: Route): Pick<Asked, "body"> => (body ? { body: JSON.stringify(body.least) } : {})
 
+/** Bodies that a route's schema does not allow. @param isTaken  a value that is taken although the schema says nothing of it */
+export function* forbiddenBodies(
+  { body }: Route,
+  isTaken = (_: unknown) => false,
+): Generator<NonNullable<Asked["body"]>> {
+  if (!body) return
+  yield* oddBodies
+  for (const field of body.fields) {
+    const { [field]: _, ...rest } = body.least
+    for (const { text, value } of oddValues) {
+      if (!isTaken(value) && !body.allows({ ...rest, [field]: value })) yield withField(rest, field, text)
+    }
+  }
+}
+
 /** JSON of an object with one more field, whose JSON may be of any kind. */
-export const withField = (rest: object, field: string, text: string): string =>
+const withField = (rest: object, field: string, text: string): string =>
   `${JSON.stringify(rest).slice(0, -1)}${Object.keys(rest).length > 0 ? "," : ""}${JSON.stringify(field)}:${text}}`
