@@ -40,40 +40,31 @@ test("the console's pages of threads", { skip }, async (t) => {
     return { gate, thread: await client.threads.create({ graphId: "talk", metadata }) }
   }
 
-  await t.test("a new thread is talked to, and its graph lights up", async () => {
-    const { gate, thread } = await gatedThread()
-    const page = await openThread(browser, thread.thread_id)
+  await t.test(
+    "a new thread is talked to, its graph lights up, and after the death of the worker the text is whole",
+    async () => {
+      const { gate, thread } = await gatedThread()
+      const page = await openThread(browser, thread.thread_id)
+      await say(page, "twice")
+      await untilConversation(page, ["You: twice", "Agent: You said"])
+      await untilNode(page, "answer", "running")
 
-    await say(page, "hello")
-    await untilConversation(page, ["You: hello", "Agent: You said"])
-    await untilNode(page, "answer", "running")
-    gate.open()
+      await killAll(childrenOf(server.pid))
+      await page.getByText("attempt 2", { exact: true }).waitFor()
+      await untilConversation(page, ["You: twice", "Agent: You said"])
+      await page.reload()
+      await page.getByText("attempt 2", { exact: true }).waitFor()
+      await untilConversation(page, ["You: twice", "Agent: You said"])
+      gate.open()
 
-    await untilConversation(page, ["You: hello", "Agent: You said hello."])
-    await untilNode(page, "answer", "done")
-    await checkpoints(page).first().getByText("answer").waitFor()
-  })
-
-  await t.test("after the death of the worker the second attempt is shown, and the text is whole", async () => {
-    const { gate, thread } = await gatedThread()
-    const page = await openThread(browser, thread.thread_id)
-    await say(page, "twice")
-    await untilConversation(page, ["You: twice", "Agent: You said"])
-    await untilNode(page, "answer", "running")
-
-    await killAll(childrenOf(server.pid))
-    await page.getByText("attempt 2", { exact: true }).waitFor()
-    await untilConversation(page, ["You: twice", "Agent: You said"])
-    await page.reload()
-    await page.getByText("attempt 2", { exact: true }).waitFor()
-    await untilConversation(page, ["You: twice", "Agent: You said"])
-    gate.open()
-
-    await untilConversation(page, ["You: twice", "Agent: You said twice."])
-    await page.getByText(/Attempt 2 went on from the last checkpoint/).waitFor()
-    await say(page, "next")
-    await untilConversation(page, ["You: twice", "Agent: You said twice.", "You: next", "Agent: You said next."])
-  })
+      await untilConversation(page, ["You: twice", "Agent: You said twice."])
+      await page.getByText(/Attempt 2 went on from the last checkpoint/).waitFor()
+      await untilNode(page, "answer", "done")
+      await checkpoints(page).first().getByText("answer").waitFor()
+      await say(page, "next")
+      await untilConversation(page, ["You: twice", "Agent: You said twice.", "You: next", "Agent: You said next."])
+    },
+  )
 
   await t.test("a run is stopped before the page knows of it, and the run before it stays as it was", async () => {
     const { thread } = await gatedThread()
