@@ -29,9 +29,3 @@ export function routeOf({ method, path }: Request, templates: readonly string[])
   // `/runs/crons/search` is itself before it is some `/runs/crons/{cron_id}`.
   return templates.filter(fits).sort((a, b) => a.split("{").length - b.split("{").length)[0]
 }
-
-/** The routes of a document, as `METHOD /path`. */
-export const routesOf = (document: { paths: Record<string, Record<string, unknown>> }): string[] =>
-  Object.entries(document.paths).flatMap(([path, operations]) =>
-    Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
-  )

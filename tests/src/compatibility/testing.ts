@@ -2,8 +2,9 @@
 import { readFile } from "node:fs/promises"
 import { fileURLToPath } from "node:url"
 import { agentDatabase, startAgentServer } from "../testing/agent-servers.js"
+import { operationsOf } from "../testing/openapi-routes.js"
 import { expectPage } from "../testing/printed-page.js"
-import { type Called, routesOf } from "./calls.js"
+import type { Called } from "./calls.js"
 import { replaceSection } from "./page.js"
 
 const page = new URL("../../../docs/compatibility.md", import.meta.url)
@@ -18,8 +19,8 @@ export async function startServer() {
     await db[Symbol.asyncDispose]()
   }
   const reply = await fetch(`${server.url}/openapi.json`, { headers: server.headers })
-  const document = (await reply.json()) as Parameters<typeof routesOf>[0]
-  return { server, routes: routesOf(document), [Symbol.asyncDispose]: stop }
+  const document = (await reply.json()) as Parameters<typeof operationsOf>[0]
+  return { server, routes: [...operationsOf(document).keys()], [Symbol.asyncDispose]: stop }
 }
 
 /** Asserts that the page has these sections, or writes them with `UPDATE_DOCS=1`. */

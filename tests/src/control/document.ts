@@ -20,14 +20,6 @@ export interface Document {
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> }
 }
 
-/** By `GET /v2/deployments`. */
-export const operationsOf = ({ paths }: Document): ReadonlyMap<string, Operation> =>
-  new Map(
-    Object.entries(paths).flatMap(([path, item]) =>
-      Object.entries(item).map(([method, operation]) => [`${method.toUpperCase()} ${path}`, operation] as const),
-    ),
-  )
-
 export const bodySchema = (operation: Operation): Schema => jsonOf(operation.requestBody)
 
 /** Of the first status of success. */

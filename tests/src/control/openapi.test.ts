@@ -1,9 +1,9 @@
 /** The control plane's document is valid OpenAPI, whole, and lacks nothing of the original's (control-plane §2.6, C6). */
 import assert from "node:assert/strict"
 import { after, before, test } from "node:test"
-import { Validator } from "@seriousme/openapi-schema-validator"
 import { startApi, type TestApi } from "@superstep/control/testing/api"
-import { bodySchema, type Document, fieldOf, operationsOf, replySchema, type Schema } from "./document.js"
+import { assertWellFormed, operationsOf } from "../testing/openapi-routes.js"
+import { bodySchema, type Document, fieldOf, replySchema } from "./document.js"
 import {
   promisedBodies,
   promisedOperations,
@@ -27,9 +27,8 @@ const operation = (name: string) => {
 }
 
 test("the document is valid OpenAPI 3.1, the same at the root and below /api-host, with a page beside it", async () => {
-  const { valid, errors } = await new Validator().validate(structuredClone(document) as never)
+  await assertWellFormed(document, "Error")
 
-  assert.deepEqual([valid, errors], [true, undefined])
   assert.deepEqual((await api.call("GET", "/api-host/openapi.json")).body, document)
   for (const path of ["/docs/api", "/redoc", "/api-host/docs", "/api-host/redoc", "/api-host/docs/api"]) {
     const page = await api.call("GET", path, { headers: { "x-api-key": "" } })
@@ -38,18 +37,11 @@ test("the document is valid OpenAPI 3.1, the same at the root and below /api-hos
   }
 })
 
-test("every operation has a name of its own, a tag, and one shape for every failure", () => {
+test("every operation has a tag", () => {
   const operations = operationsOf(document)
 
   assert.ok(operations.size > 25)
-  assert.equal(new Set([...operations.values()].map(({ operationId }) => operationId)).size, operations.size)
-  for (const [name, { responses, tags }] of operations) {
-    assert.ok(tags[0], name)
-    for (const [status, reply] of Object.entries(responses)) {
-      const schema = reply.content?.["application/json"]?.schema as Schema | undefined
-      if (Number(status) >= 400) assert.equal(schema?.$ref, "#/components/schemas/Error", `${name} ${status}`)
-    }
-  }
+  for (const [name, { tags }] of operations) assert.ok(tags[0], name)
 })
 
 test("every operation of the original is there, with its statuses", () => {

@@ -1,4 +1,6 @@
 /** What an agent server's /openapi.json says may be asked: its routes, with a test of what their schemas allow. */
+import assert from "node:assert/strict"
+import { Validator } from "@seriousme/openapi-schema-validator"
 import { Ajv2020 } from "ajv/dist/2020.js"
 
 export interface Parameter {
@@ -31,6 +33,37 @@ export interface RouteBody {
   /** A body that the schema allows, with little in it. */
   readonly least: Readonly<Record<string, unknown>>
   allows(body: unknown): boolean
+}
+
+interface Described {
+  readonly operationId: string
+  readonly responses: Readonly<
+    Record<string, { readonly content?: Readonly<Record<string, { readonly schema?: object }>> }>
+  >
+}
+
+type Paths<O> = Readonly<Record<string, Readonly<Record<string, O>>>>
+
+/** By `GET /threads/{thread_id}`. */
+export const operationsOf = <O>({ paths }: { readonly paths: Paths<O> }): ReadonlyMap<string, O> =>
+  new Map(
+    Object.entries(paths).flatMap(([path, item]) =>
+      Object.entries(item).map(([method, operation]) => [`${method.toUpperCase()} ${path}`, operation] as const),
+    ),
+  )
+
+/** Asserts that a document is OpenAPI 3.1, that each operation has a name of its own, and that all failures have this shape. */
+export async function assertWellFormed(document: { readonly paths: Paths<Described> }, failure: string): Promise<void> {
+  const { valid, errors } = await new Validator().validate(structuredClone(document) as never)
+  assert.deepEqual([valid, errors], [true, undefined])
+  const operations = operationsOf(document)
+  assert.equal(new Set([...operations.values()].map(({ operationId }) => operationId)).size, operations.size)
+  for (const [name, { responses }] of operations) {
+    for (const [status, { content }] of Object.entries(responses)) {
+      const { $ref } = (content?.["application/json"]?.schema ?? {}) as { readonly $ref?: string }
+      if (Number(status) >= 400) assert.equal($ref, `#/components/schemas/${failure}`, `${name} ${status}`)
+    }
+  }
 }
 
 /** All routes of a document, each with what it takes. */
