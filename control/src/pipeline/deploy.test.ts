@@ -27,11 +27,6 @@ const revisionBehind = async (name: string) => {
   const reply = await fetch(`${platform.agentsUrl}/d/${name}/ok`)
   return reply.headers.get("x-revision-id")
 }
-const buildLog = async (deploymentId: string, revisionId: string): Promise<string> => {
-  const path = `/v1/projects/${deploymentId}/revisions/${revisionId}`
-  const { body } = await platform.call("POST", `${path}/build_logs`, { order: "asc", limit: 100 })
-  return body.logs.map((line: { message: string }) => line.message).join("\n")
-}
 
 test("a repository becomes an agent, which cannot use up the database's connections, and a new commit takes its place, which is built once", async () => {
   const sha = platform.repository.git("rev-parse", "main")
@@ -62,10 +57,10 @@ test("a repository becomes an agent, which cannot use up the database's connecti
   assert.equal(deployment.status, "READY")
   await until(async () => (await unitsOf(deploymentId)).length === 1, { what: "the old unit has ended" })
 
-  assert.match(await buildLog(deploymentId, second.revisionId), /build finished/)
+  assert.match(await platform.buildLog(deploymentId, second.revisionId), /build finished/)
   const third = await patch(deploymentId, again)
   assert.equal((await platform.untilEnded(deploymentId, third.revisionId)).status, "DEPLOYED")
-  const log = await buildLog(deploymentId, third.revisionId)
+  const log = await platform.buildLog(deploymentId, third.revisionId)
   assert.match(log, /was built before/)
   assert.doesNotMatch(log, /verify/)
 })

@@ -148,7 +148,7 @@ test("a build that fails says which way, what to do, and shows the end of its lo
     const source_revision_config = { repo_ref: branch, langgraph_config_path: configPath }
     const ids = await platform.deploy({ ...body, source_revision_config })
     const revision = await platform.untilEnded(ids.deploymentId, ids.revisionId, patienceMs)
-    return { row, revision, log: await buildLog(ids) }
+    return { row, revision, log: await platform.buildLog(ids.deploymentId, ids.revisionId) }
   })
 
   for (const { row, revision, log } of await Promise.all(endings)) {
@@ -162,9 +162,3 @@ test("a build that fails says which way, what to do, and shows the end of its lo
     })
   }
 })
-
-async function buildLog({ deploymentId, revisionId }: { deploymentId: string; revisionId: string }): Promise<string> {
-  const path = `/v1/projects/${deploymentId}/revisions/${revisionId}/build_logs`
-  const { body } = await platform.call("POST", path, { order: "asc", limit: 100 })
-  return body.logs.map((line: { message: string }) => line.message).join("\n")
-}

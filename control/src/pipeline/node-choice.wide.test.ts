@@ -30,7 +30,7 @@ test("a project is built with the Node that it asks for, its agent runs on it, a
   const config = { build_command: "node --version" }
   const { deploymentId, revisionId } = await platform.serveRepository({ name: "other", config })
 
-  const log = await buildLog(deploymentId, revisionId)
+  const log = await platform.buildLog(deploymentId, revisionId)
   assert.match(log, /"node_version" requests Node 99: v99\.1\.0 is used/)
   assert.match(log, /^v99\.1\.0$/m)
   const artifact = await platform.db.row<{ platform: string }>(sql`
@@ -44,11 +44,5 @@ test("a project is built with the Node that it asks for, its agent runs on it, a
     source_revision_config: { repo_ref: "main", langgraph_config_path: "langgraph.json" },
   })
   await platform.untilEnded(deploymentId, body.latest_revision_id)
-  assert.match(await buildLog(deploymentId, body.latest_revision_id), /was built before/)
+  assert.match(await platform.buildLog(deploymentId, body.latest_revision_id), /was built before/)
 })
-
-async function buildLog(deploymentId: string, revisionId: string): Promise<string> {
-  const path = `/v1/projects/${deploymentId}/revisions/${revisionId}/build_logs`
-  const { body } = await platform.call("POST", path, { order: "asc", limit: 100 })
-  return body.logs.map((line: { message: string }) => line.message).join("\n")
-}

@@ -32,6 +32,8 @@ export interface Platform extends AsyncDisposable {
   fetch(path: string, init?: RequestInit): Promise<Response>
   /** Creates a deployment. @returns  its id and its revision's */
   deploy(body: Record<string, unknown>): Promise<{ deploymentId: string; revisionId: string }>
+  /** The lines of a revision's build. */
+  buildLog(deploymentId: string, revisionId: string): Promise<string>
   /** Waits until a revision has ended, in whatever state. */
   untilEnded(deploymentId: string, revisionId: string, timeoutMs?: number): Promise<Json>
 }
@@ -123,6 +125,11 @@ export async function testPlatform(
     if (status !== 201) throw new Error(`${status} ${JSON.stringify(created)}`)
     return { deploymentId: created.id, revisionId: created.latest_revision_id }
   }
+  const buildLog: Platform["buildLog"] = async (deploymentId, revisionId) => {
+    const path = `/v1/projects/${deploymentId}/revisions/${revisionId}/build_logs`
+    const { body } = await call("POST", path, { order: "asc", limit: 100 })
+    return body.logs.map((line: { message: string }) => line.message).join("\n")
+  }
   const untilEnded: Platform["untilEnded"] = async (deploymentId, revisionId, timeoutMs = 90_000) => {
     try {
       return await until(
@@ -160,6 +167,7 @@ export async function testPlatform(
     call,
     fetch: ask,
     deploy,
+    buildLog,
     untilEnded,
     [Symbol.asyncDispose]: dispose,
   }
