@@ -23,13 +23,12 @@ test("a token is shown once, works for one installation, and is refused once it 
   const listener = await central.call("GET", path)
   const [{ id }] = used.body.resources
   await assert.rejects(two.follow(token, "home-2").calls.work(now), refusedWith(403, /token_in_use/))
-  const foreign = await central.callAsOther("DELETE", `${path}/tokens/${id}`)
   const revoked = await central.call("DELETE", `${path}/tokens/${id}`)
   await assert.rejects(two.follow().calls.work(now), refusedWith(401, /Invalid listener token/))
   await assert.rejects(two.follow("ssl_unknown").calls.work(now), refusedWith(401, /Invalid listener token/))
 
   assert.deepEqual([unused.body.resources[0].is_used, used.body.resources[0].is_used], [false, true])
-  assert.deepEqual([foreign.status, revoked.status], [404, 204])
+  assert.equal(revoked.status, 204)
   assert.ok(listener.body.last_seen_at)
   assert.equal(listener.body.version, "1.2.3")
   const kept = await central.db.rows<{ t: string }>(sql`
