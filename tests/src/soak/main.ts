@@ -29,7 +29,8 @@ async function main(): Promise<string[]> {
     wantsMore: () => performance.now() < end,
     say,
   }
-  return soakAServer(db, { ...load, waitsForOldEvents: true })
+  // Awaited here: the database ends with this function.
+  return await soakAServer(db, { ...load, waitsForOldEvents: true })
 }
 
 // At its exit a process takes its servers and its Postgres along; a signal alone would leave them.
