@@ -2,6 +2,7 @@
 import { Link } from "@tanstack/react-router"
 import { agentRequest } from "../agent/agent-request.js"
 import { useAgent } from "../agent/use-agent.js"
+import { onlyReads } from "../frame/button.js"
 import { CurlButton } from "../frame/curl-button.js"
 import { Empty } from "../frame/empty.js"
 import { Page } from "../frame/page.js"
@@ -36,6 +37,7 @@ export function CronsPage() {
         )}
       </div>
       {error && <Problem error={error} />}
+      {!agent.mayRun && <p className="soft">{onlyReads}</p>}
       {crons.length === 0 && (
         <Empty title="No crons" action={<NewCronDialog />}>
           A cron creates a run whenever it is due: each morning, each hour, on the first of a month.

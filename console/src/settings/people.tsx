@@ -52,6 +52,7 @@ export function People({ isAdmin }: { isAdmin: boolean }) {
         </AddDialog>
       }
     >
+      {!isAdmin && <p className="soft">Roles are changed by an admin, or with a key with the scope admin.</p>}
       {invitations.error && <Problem error={invitations.error} />}
       <Table
         label="People"
@@ -96,7 +97,6 @@ function MemberRow({ member, isAdmin, onChanged }: MemberRowProps) {
           aria-label={`Role of ${member.name}`}
           value={member.role}
           disabled={!isAdmin || changing.isPending}
-          title={isAdmin ? undefined : needsAdmin}
           onChange={({ target }) => changing.mutate(target.value)}
         >
           {roles.map(({ name }) => (

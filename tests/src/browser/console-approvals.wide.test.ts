@@ -71,6 +71,8 @@ test("the console's pages of deployed agents", { skip: noChromium }, async (t) =
       await untilNode(page, "answer", "done")
     }
     await checkpoints(page).nth(5).waitFor()
+    // A switch that is disabled takes no focus, so the page says why.
+    await (await reading.open(`${pages}crons`)).getByText("You may only read here.").waitFor()
   })
 
   assert.deepEqual([...reading.problems, ...browser.problems], [])

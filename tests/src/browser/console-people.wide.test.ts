@@ -68,6 +68,8 @@ test("people are invited, sign in at the provider, do what their role allows, an
     await person.getByRole("button", { name: "Sign in with Example Login" }).click()
     await signInAtProvider(person, "ann")
     await person.getByText("Ann Ångström").first().waitFor()
+    await person.goto(`${url}/settings`)
+    await person.getByText("Roles are changed by an admin").waitFor()
     await admin.getByRole("button", { name: "Done" }).click()
     await admin.goto(`${url}/settings`)
     await admin.getByLabel("Role of Ann Ångström").waitFor()
