@@ -6,8 +6,8 @@ import { loggedEvents, orphans, runsOfAWorker, workersOfAServer } from "./sample
 import { type SoakOptions, soak } from "./soak.js"
 import { problemsOf } from "./verdict.js"
 
-// The server forgets old logs every 30 s (events/forget-events.ts); twice that is patient.
-const forgettingMs = 60_000
+// The server keeps old logs for a minute longer than it is told, and looks every 30 s (server/src/events/sweep-events.ts).
+const forgettingMs = 120_000
 
 export interface SoakOfAServerOptions extends Omit<SoakOptions, "server" | "db"> {
   /** Waits until the server has forgotten the logs of finished runs: half a minute in which nothing happens. */
