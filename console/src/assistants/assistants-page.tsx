@@ -28,7 +28,8 @@ export function AssistantsPage() {
   const agent = useAgent()
   const assistants = useAssistants()
   const [{ assistant, version, compare }, change] = useSearchState(searchOf)
-  const chosen = assistants.find(({ assistant_id }) => assistant_id === assistant) ?? assistants[0]
+  const chosen =
+    assistant === undefined ? assistants[0] : assistants.find(({ assistant_id }) => assistant_id === assistant)
   const requests = [
     agentRequest(agent, "POST", "/assistants/search", assistantSearch),
     ...(chosen
@@ -46,7 +47,7 @@ export function AssistantsPage() {
       }
     >
       {assistants.length === 0 && <Empty title="No assistants">Each graph that loads has one of its own name.</Empty>}
-      {chosen && (
+      {assistants.length > 0 && (
         <div className="assistants beside">
           <ul className="assistants-list card" aria-label="Assistants">
             {assistants.map(({ assistant_id, name, graph_id, version: latest }) => (
@@ -55,7 +56,7 @@ export function AssistantsPage() {
                   to="."
                   search={{ assistant: assistant_id } as never}
                   className="pick"
-                  aria-current={assistant_id === chosen.assistant_id ? "true" : undefined}
+                  aria-current={assistant_id === chosen?.assistant_id ? "true" : undefined}
                 >
                   <span className="pick-name">{name}</span>
                   <span className="note">
@@ -65,15 +66,21 @@ export function AssistantsPage() {
               </li>
             ))}
           </ul>
-          <Suspense fallback={<Loading what="Loading the versions" />}>
-            <AssistantPanel
-              key={chosen.assistant_id}
-              assistant={chosen}
-              version={version}
-              compare={compare}
-              onChange={change}
-            />
-          </Suspense>
+          {chosen ? (
+            <Suspense fallback={<Loading what="Loading the versions" />}>
+              <AssistantPanel
+                key={chosen.assistant_id}
+                assistant={chosen}
+                version={version}
+                compare={compare}
+                onChange={change}
+              />
+            </Suspense>
+          ) : (
+            <p className="soft">
+              This assistant does not exist: it was deleted, or its graph is not deployed any more.
+            </p>
+          )}
         </div>
       )}
     </Page>

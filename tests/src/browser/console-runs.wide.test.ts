@@ -311,6 +311,8 @@ test("the console's pages of runs", { skip }, async (t) => {
 
     const { version, context } = await client.assistants.get(id)
     assert.deepEqual([version, context], [3, { tone: "kind" }])
+    const deleted = await browser.open("assistants?assistant=00000000-0000-0000-0000-000000000000")
+    await deleted.getByText("This assistant does not exist").waitFor()
   })
 
   await t.test("an assistant is not saved while a part of its context is no JSON", async () => {
