@@ -39,11 +39,10 @@ export async function ask(url: string, request: Request): Promise<Reply> {
 /** Creates a run and reads its stream. @returns `ended`: whether the stream came to its end */
 export async function follow(
   url: string,
-  path: string,
-  body: object,
+  request: Omit<Request, "method">,
 ): Promise<{ readonly reply: Reply; readonly ended: Promise<boolean> }> {
   try {
-    const response = await send(url, { method: "POST", path, body })
+    const response = await send(url, { method: "POST", ...request })
     if (response.ok) return { reply: answerOf(response, {}), ended: readToEnd(response) }
     return { reply: answerOf(response, await response.json()), ended: Promise.resolve(false) }
   } catch (error) {

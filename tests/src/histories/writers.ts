@@ -3,8 +3,7 @@ import { randomUUID } from "node:crypto"
 import { setTimeout as sleep } from "node:timers/promises"
 import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
-import type { Random } from "@superstep/toolkit/testing/seeded-random"
-import { seededRandom } from "@superstep/toolkit/testing/seeded-random"
+import { type Random, seededRandom } from "@superstep/toolkit/testing/seeded-random"
 import { until } from "@superstep/toolkit/testing/until"
 import { type Answer, ask, follow, isLost, outcomeOf, type Reply, refusal, withValue } from "./ask.js"
 import type { Operation, Outcome, Recorder, Strategy, Task, Value } from "./call.js"
@@ -28,6 +27,7 @@ export interface Surroundings {
   readonly db: Database
   /** The server to ask at this moment. */
   readonly url: () => string
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 /** What clients do on a thread: some threads know no rollback, and some no deletion, so that more can be said of their reads. */
@@ -189,7 +189,8 @@ export class ThreadWriters {
 
   async #createAndFollow(client: string, what: Operation & { readonly run: string }, body: object): Promise<void> {
     const calledAt = performance.now()
-    const { reply, ended } = await follow(this.#around.url(), this.#path("/runs/stream"), body)
+    const { url, headers } = this.#around
+    const { reply, ended } = await follow(url(), { path: this.#path("/runs/stream"), body, headers })
     if (reply === "not sent") return
     this.#record(client, what, outcomeOf(reply), calledAt, performance.now())
     if (isLost(reply) || reply.status !== 200) return
@@ -354,7 +355,8 @@ export class ThreadWriters {
   /** Once; with a key until there is an answer. */
   async #ask(method: string, path: string, body?: object, headers?: Record<string, string>): Promise<Reply> {
     for (;;) {
-      const reply = await ask(this.#around.url(), { method, path, body, headers })
+      const all = { ...this.#around.headers, ...headers }
+      const reply = await ask(this.#around.url(), { method, path, body, headers: all })
       if (!isLost(reply) || !headers) return reply
       await sleep(50)
     }
@@ -393,8 +395,5 @@ export class ThreadWriters {
 
   readonly #path = (rest = ""): string => `/threads/${this.#threadId}${rest}`
 
-  #newName(): string {
-    this.#names++
-    return `${this.#shared.name}.${this.#names}`
-  }
+  readonly #newName = (): string => `${this.#shared.name}.${++this.#names}`
 }

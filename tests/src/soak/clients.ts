@@ -1,14 +1,21 @@
 /** What the soak's clients do, each checked on the spot. A worker may be killed at any moment of it. */
 import assert from "node:assert/strict"
+import { join } from "node:path"
 import type { Client, Run, StreamMode } from "@langchain/langgraph-sdk"
+import type { Database } from "@superstep/toolkit/db/database"
 import type { Random } from "@superstep/toolkit/testing/seeded-random"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
+import { Recorder } from "../histories/call.js"
+import { judgeHistory } from "../histories/judge.js"
+import { ThreadWriters } from "../histories/writers.js"
 import type { AgentServerProcess } from "../testing/agent-servers.js"
 import { EventReader } from "../testing/event-reader.js"
 
 export interface Visit {
   readonly server: AgentServerProcess
   readonly client: Client
+  readonly db: Database
   /** Of the soak's seed. */
   readonly random: Random
   /** Threads that it made: a failure is told with what the server logged about them. */
@@ -63,44 +70,15 @@ async function statelessStream(visit: Visit): Promise<void> {
   assert.deepEqual(chunks.findLast(({ event }) => event === "values")?.data.log, stepsTo(input.steps))
 }
 
-async function threadedTurns(visit: Visit): Promise<void> {
-  const { client } = visit
-  const threadId = await newThread(visit)
-  let made = 0
-  for (let turn = 0; turn < 3; turn++) {
-    const input = steps(visit)
-    made += input.steps
-    await collect(client.runs.stream(threadId, "steps", { input, streamMode: "updates" }))
-    const { values } = await client.threads.getState<StepsState>(threadId)
-    assert.deepEqual(values.log, stepsTo(made))
-  }
-  // One of the input and one of each step, a turn.
-  const history = await client.threads.getHistory<StepsState>(threadId, { limit: 100 })
-  assert.equal(history.length, made + 3 * 2)
-  assert.deepEqual(history[0]?.values.log, stepsTo(made))
-}
-
-async function waits(visit: Visit): Promise<void> {
-  const { client } = visit
-  const alone = steps(visit)
-  const result = (await client.runs.wait(null, "steps", { input: alone })) as unknown as StepsState
-  assert.deepEqual(result.log, stepsTo(alone.steps))
-  const threadId = await newThread(visit)
-  const input = steps(visit)
-  const threaded = (await client.runs.wait(threadId, "steps", { input })) as unknown as StepsState
-  assert.deepEqual(threaded.log, stepsTo(input.steps))
-}
-
-async function backgroundAndJoins(visit: Visit): Promise<void> {
-  const { client } = visit
-  const threadId = await newThread(visit)
-  const input = { steps: visit.random.between(3, 8), everyMs: 20 }
-  const run = await client.runs.create(threadId, "steps", { input })
-  const streams = [1, 2, 3].map(() => collect(client.runs.joinStream(threadId, run.run_id)))
-  const [values, ...joined] = await Promise.all([client.runs.join(threadId, run.run_id), ...streams])
-  assert.deepEqual((values as unknown as StepsState).log, stepsTo(input.steps))
-  for (const chunks of joined) assert.equal(chunks.at(-1)?.data.status, "success")
-  assert.equal((await client.runs.get(threadId, run.run_id)).status, "success")
+/** All that clients can ask of a thread, judged as in ../histories. */
+async function writes({ server: { url, headers }, db, random }: Visit): Promise<void> {
+  const seed = random.between(0, 2 ** 31)
+  const recorder = new Recorder(join(temporaryFolder(), `${seed}.jsonl`))
+  const shared = { name: `thread-${seed}`, seed, writers: 2, calls: 8 }
+  const writers = new ThreadWriters(shared, { recorder, db, url: () => url, headers })
+  await writers.write()
+  await writers.readLast()
+  assert.deepEqual(judgeHistory(recorder.calls).faults, [])
 }
 
 /** Leaves after a few events; the run goes on, or is cancelled with it. */
@@ -121,59 +99,6 @@ async function leaves(visit: Visit): Promise<void> {
   if (isCancelled) return
   const { values } = await visit.client.threads.getState<StepsState>(threadId)
   assert.deepEqual(values.log, stepsTo(input.steps))
-}
-
-async function cancels(visit: Visit): Promise<void> {
-  const { client, random } = visit
-  const threadId = await newThread(visit)
-  await client.runs.wait(threadId, "steps", { input: { steps: 2, everyMs: 0 } })
-  const run = await client.runs.create(threadId, "steps", { input: longRun, ...manySteps })
-  const isRunning = async () => (await client.runs.get(threadId, run.run_id)).status === "running"
-  if (random.between(0, 1) === 1) await until(isRunning, { what: "the run is running", timeoutMs: 60_000 })
-  const action = random.between(0, 1) === 1 ? "interrupt" : "rollback"
-  await client.runs.cancel(threadId, run.run_id, true, action)
-  if (action === "interrupt") {
-    assert.equal((await client.runs.get(threadId, run.run_id)).status, "interrupted")
-    return
-  }
-  await assert.rejects(client.runs.get(threadId, run.run_id), /404/)
-  const { values } = await client.threads.getState<StepsState>(threadId)
-  assert.deepEqual(values.log, stepsTo(2))
-}
-
-async function multitask(visit: Visit): Promise<void> {
-  const { client, random } = visit
-  const multitaskStrategy = (["reject", "enqueue", "interrupt", "rollback"] as const)[random.between(0, 3)] ?? "enqueue"
-  const threadId = await newThread(visit)
-  const input = multitaskStrategy === "enqueue" ? { steps: 10, everyMs: 50 } : longRun
-  const first = await client.runs.create(threadId, "steps", { input, ...manySteps })
-  const next = { input: { steps: 2, everyMs: 0 }, multitaskStrategy, ...manySteps }
-  if (multitaskStrategy === "reject") {
-    await assert.rejects(client.runs.create(threadId, "steps", next), /409/)
-    await client.runs.cancel(threadId, first.run_id, true)
-    assert.equal((await client.runs.get(threadId, first.run_id)).status, "interrupted")
-    return
-  }
-  const second = await client.runs.create(threadId, "steps", next)
-  assert.equal((await untilOver(visit, second)).status, "success")
-  const { values } = await client.threads.getState<StepsState>(threadId)
-  // An interrupted run leaves its steps, of which the second one makes two more only when it ends within them.
-  if (multitaskStrategy === "enqueue") assert.deepEqual(values.log, stepsTo(12))
-  if (multitaskStrategy === "rollback") assert.deepEqual(values.log, stepsTo(2))
-  if (multitaskStrategy === "interrupt") assert.deepEqual(values.log, stepsTo(values.log.length))
-  const former = client.runs.get(threadId, first.run_id)
-  if (multitaskStrategy === "rollback") await assert.rejects(former, /404/)
-  else assert.equal((await former).status, multitaskStrategy === "enqueue" ? "success" : "interrupted")
-}
-
-async function asksAPerson(visit: Visit): Promise<void> {
-  const { client } = visit
-  const threadId = await newThread(visit)
-  await collect(client.runs.stream(threadId, "ask", { input: {} }))
-  assert.equal((await client.threads.get(threadId)).status, "interrupted")
-  await collect(client.runs.stream(threadId, "ask", { command: { resume: "yes" } }))
-  const { values } = await client.threads.getState<{ answers: string[] }>(threadId)
-  assert.deepEqual(values.answers, ["yes"])
 }
 
 /** Comes back again and again to a resumable stream, and compares with one who reads it in one go. */
@@ -255,14 +180,11 @@ export const clients: readonly ((visit: Visit) => Promise<void>)[] = [
   statelessStream,
   statelessStream,
   statelessStream,
-  threadedTurns,
-  waits,
-  waits,
-  backgroundAndJoins,
+  writes,
+  writes,
+  writes,
+  writes,
   leaves,
-  cancels,
-  multitask,
-  asksAPerson,
   reconnects,
   keepsNotes,
   fails,

@@ -2,7 +2,7 @@
 import type { Database } from "@superstep/toolkit/db/database"
 import { until } from "@superstep/toolkit/testing/until"
 import { startAgentServer } from "../testing/agent-servers.js"
-import { loggedEvents, orphans, runsOfAWorker, workersOfAServer } from "./sample.js"
+import { loggedEvents, orphans, runsOfAWorker, soakedName, workersOfAServer } from "./sample.js"
 import { type SoakOptions, soak } from "./soak.js"
 import { problemsOf } from "./verdict.js"
 
@@ -17,7 +17,7 @@ export interface SoakOfAServerOptions extends Omit<SoakOptions, "server" | "db">
 /** @returns one sentence for each thing that is wrong */
 export async function soakAServer(db: Database, options: SoakOfAServerOptions): Promise<string[]> {
   await using server = await startAgentServer({
-    databaseUri: db.uri,
+    databaseUri: `${db.uri}&application_name=${soakedName}`,
     nodeArguments: ["--inspect=127.0.0.1:0"],
     env: {
       RESUMABLE_STREAM_TTL_SECONDS: "1",

@@ -47,7 +47,7 @@ export async function soak(options: SoakOptions): Promise<Soak> {
       while (visits++ < visitsPerRound) {
         if (visits % visitsPerKill === 0) soaked.kills += await killNewestWorker(server)
         const client = random.pick(clients)
-        const visit = { server, client: patient, random, threads: [] as string[] }
+        const visit = { server, client: patient, db, random, threads: [] as string[] }
         await client(visit).catch((error: Error) => {
           soaked.failures.push(`round ${round}, ${client.name}: ${error.stack}\n${logOf(server, visit.threads)}`)
         })
