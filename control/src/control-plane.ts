@@ -56,7 +56,7 @@ import { startReconciler } from "./pipeline/reconciler.js"
 import type { PipelineContext, PipelineLimits } from "./planner/context.js"
 import type { CrashPoint } from "./planner/crash-points.js"
 import { startPlanner } from "./planner/planner.js"
-import { prepareUnits } from "./planner/platform-start.js"
+import { prepareUnits, takeRestoredUnits } from "./planner/platform-start.js"
 import { startPushWork } from "./previews/background.js"
 import { freeFormerClaims } from "./revisions/claims.js"
 import { wakeDeployment } from "./revisions/sleep-queries.js"
@@ -279,6 +279,7 @@ async function startParts(
   const listening = await listen(app.fetch, input.address, tls && { files: tls, log })
   undo.push(() => listening.close(0))
 
+  await takeRestoredUnits(context, folders)
   await prepareUnits(context, await edge.isAlive())
   await edge.ensure()
   const stopWakeCalls = await host.listenForWakeCalls((deploymentId) => wakeDeployment(db, deploymentId))

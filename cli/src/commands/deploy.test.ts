@@ -1,7 +1,7 @@
 /** An operator's day with the command line, on one installation: each test goes on from the one before. */
 import assert from "node:assert/strict"
 import { execFileSync } from "node:child_process"
-import { cpSync, readFileSync, writeFileSync } from "node:fs"
+import { cpSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
 import { fileURLToPath } from "node:url"
@@ -40,6 +40,7 @@ const addressOfAgent = async (): Promise<string> => (await json<{ url: string }>
 /** Runs a graph through the public address, with the key of the data folder. */
 const ask = async (path: string, body?: object): Promise<unknown> => askAt(await addressOfAgent(), path, body)
 
+const unitsOfPlace = (): string[] => readdirSync(join(place, ".superstep/units"))
 const keyOfPlace = (): string => JSON.parse(readFileSync(join(place, ".superstep/credentials.json"), "utf8")).api_key
 
 async function askAt(url: string, path: string, body?: object): Promise<unknown> {
@@ -213,6 +214,7 @@ test("a backup of a running installation is restored as another one with the sam
   const written = await cli("backup", file)
   const refused = await cli("restore", file)
   await interrupt(up)
+  const former = unitsOfPlace()
 
   place = temporaryFolder()
   const restored = await cli("restore", file)
@@ -224,6 +226,8 @@ test("a backup of a running installation is restored as another one with the sam
   assert.equal(refused.code, 1)
   assert.match(refused.stderr, /Superstep is running on/)
   assert.match(JSON.stringify(state), /remember this/)
+  // Processes are found by these ids, and the original may run beside it.
+  assert.ok(unitsOfPlace().length > 0 && !unitsOfPlace().some((id) => former.includes(id)))
 })
 
 test("a deployment is deleted only with --yes", async () => {

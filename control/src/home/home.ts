@@ -55,7 +55,7 @@ export const homeIdOf = ({ home }: Pick<Folders, "home">): Promise<string> =>
 export const restoredFromOf = ({ home }: Pick<Folders, "home">): Promise<string | undefined> =>
   readFile(join(home, restoredFromFile), "utf8").catch(ifCode(missing))
 
-/** Turns the folder of a restored backup into a home of its own: it does not touch the containers and scheduled backups of the original. */
+/** Turns the folder of a restored backup into a home of its own: it does not touch what runs for the original, nor its scheduled backups. */
 export async function takeOwnId(folder: string): Promise<void> {
   await rename(join(folder, "id"), join(folder, restoredFromFile))
   // The control plane, which may be another user, reads it.

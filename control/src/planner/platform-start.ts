@@ -7,11 +7,17 @@
  * crashed. So a unit that crashes again and again is still counted as such, however often the control plane restarts
  * meanwhile.
  */
+import { existsSync } from "node:fs"
+import { join } from "node:path"
+import { createWhole } from "@superstep/toolkit/files/whole-file"
+import type { Folders } from "../home/folders.js"
+import { restoredFromOf } from "../home/home.js"
 import type { PipelineContext } from "./context.js"
 import { clearBackOff } from "./crash-queries.js"
 import type { UnitRow } from "./facts.js"
 import { shipUnitLog } from "./log-shipping.js"
 import { allUnits, holdUnit } from "./queries.js"
+import { renewUnit } from "./unit.js"
 
 type Needed = Omit<PipelineContext, "edge">
 
@@ -22,6 +28,23 @@ type Needed = Omit<PipelineContext, "edge">
 export async function prepareUnits(context: Needed, edgeIsAlive: boolean): Promise<void> {
   await clearBackOff(context.db)
   if (!edgeIsAlive) await markKilledUnitsStopped(context)
+}
+
+/**
+ * A restored installation has the rows of the original's units, which may run beside it. Processes and containers are found by the ids of units,
+ * so its own get others. Call it before `prepareUnits`.
+ */
+export async function takeRestoredUnits(
+  { db, key }: Pick<PipelineContext, "db" | "key">,
+  folders: Pick<Folders, "home" | "control">,
+): Promise<void> {
+  const done = join(folders.control, "renewed-units")
+  const restoredFrom = await restoredFromOf(folders)
+  if (restoredFrom === undefined || existsSync(done)) return
+  await db.transaction(async (tx) => {
+    for (const unit of await allUnits(tx)) await renewUnit(tx, key, unit.unit_id)
+  })
+  await createWhole(done, restoredFrom)
 }
 
 /** From now on these count as stopped: they are started again, and requests wait until they are ready. */

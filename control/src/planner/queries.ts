@@ -32,6 +32,14 @@ export const addUnit = (
       ${unit.tokenSealed}, ${unit.isReady}, restart_generation from deployments where deployment_id = ${unit.deploymentId}
     on conflict (revision_id, ordinal) do nothing`)
 
+export const replaceUnitId = (
+  tx: Db,
+  formerId: string,
+  { unitId, tokenSealed }: { readonly unitId: string; readonly tokenSealed: string },
+): Promise<number> =>
+  tx.run(sql`
+    update units set unit_id = ${unitId}::uuid, token_sealed = ${tokenSealed} where unit_id = ${formerId}::uuid`)
+
 export const unitById = (db: Db, unitId: string): Promise<UnitRow | undefined> =>
   db.row(sql`select ${unitColumns} from ${units} where u.unit_id = ${unitId}`)
 

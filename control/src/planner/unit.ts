@@ -20,7 +20,7 @@ import { contextOf } from "../secrets/sealed-columns.js"
 import { besidesPool, requireConnections, takeConnections } from "./connections.js"
 import type { PipelineContext } from "./context.js"
 import type { UnitRow } from "./facts.js"
-import { addUnit, unitsOfRevision } from "./queries.js"
+import { addUnit, replaceUnitId, unitsOfRevision } from "./queries.js"
 import { countStaying } from "./scale-queries.js"
 
 /**
@@ -64,9 +64,16 @@ export async function insertUnit(
   key: MasterKey,
   unit: { deploymentId: string; revisionId: string; ordinal: number; isReady: boolean },
 ): Promise<void> {
+  await addUnit(tx, { ...newUnitOf(key), ...unit })
+}
+
+/** Gives a unit another id and token. What runs under the former id is not its process any more. */
+export const renewUnit = (tx: Db, key: MasterKey, formerId: string): Promise<number> =>
+  replaceUnitId(tx, formerId, newUnitOf(key))
+
+function newUnitOf(key: MasterKey): { unitId: string; tokenSealed: string } {
   const unitId = newId()
-  const tokenSealed = seal(key, randomBytes(32).toString("base64url"), contextOf.unit(unitId))
-  await addUnit(tx, { unitId, tokenSealed, ...unit })
+  return { unitId, tokenSealed: seal(key, randomBytes(32).toString("base64url"), contextOf.unit(unitId)) }
 }
 
 export const unitToken = (

@@ -47,7 +47,7 @@ export const findQueuedRuns = (db: Db, { page, ...which }: QueuedWhich & { page:
       (select o.run_id from runs o where o.thread_id = r.thread_id and o.status = 'running' and o.run_id <> r.run_id
         order by o.seq limit 1) as thread_runs,
       (select o.run_id from runs o where o.thread_id = r.thread_id and o.status = 'pending' and is_due_before(o, r)
-        order by o.not_before, o.seq limit 1) as thread_waits
+        order by o.seq limit 1) as thread_waits
     from (
       select * from runs where ${isWanted(which)}
       order by ${which.status === "pending" ? sql`not_before, seq` : sql`coalesce(claimed_at, updated_at), seq`}

@@ -63,12 +63,12 @@ export async function vectorsOfPuts({ index, embed }: Store, puts: readonly Put[
  */
 export function indexOfVectors(index: StoreIndex | undefined, fieldNames: readonly string[]): Put["index"] {
   if (fieldNames.length === 0) return false
-  const paths = [...new Set(fieldNames.map((name) => name.replace(numberOfText, "")))]
+  const paths = [...new Set(fieldNames.map(pathOf))]
   return paths.every((path) => index?.fields.includes(path)) ? undefined : paths
 }
 
 // Only a path that matches several texts numbers them.
-const numberOfText = /(?<=[*{].*)\.\d+$/
+const pathOf = (fieldName: string): string => (/[*{]/.test(fieldName) ? fieldName.replace(/\.\d+$/, "") : fieldName)
 
 /** The vector of a search's query; undefined without a query, or without an index (S4). @throws EmbeddingFailed */
 export async function vectorOfQuery({ index, embed }: Store, query: string | undefined): Promise<string | undefined> {

@@ -37,10 +37,13 @@ $$;
 -- pending, or a run of the thread is running, whose end starts the next one. By the clock: a run that was created while the caller waited
 -- for the thread's lock can start now, and nobody else wakes a server for it.
 create or replace function startable_run(_thread_id uuid) returns jsonb language sql volatile as $$
-  select jsonb_build_object('revisionId', coalesce(r.revision_id, revision_of_thread(r.thread_id)), 'runsAlone', r.runs_alone)
-  from runs r
-  where r.thread_id = _thread_id and r.status = 'pending' and r.not_before <= superstep_clock()
-    and (select o.seq from runs o where o.thread_id = _thread_id and o.status = 'running' order by o.seq limit 1) is null
+  -- Materialized: for the order alone Postgres would look through the waiting runs of all threads.
+  with in_flight as materialized (
+    select r.status, r.not_before, r.seq, r.revision_id, r.runs_alone from runs r
+    where r.thread_id = _thread_id and r.status in ('pending', 'running'))
+  select jsonb_build_object('revisionId', coalesce(r.revision_id, revision_of_thread(_thread_id)), 'runsAlone', r.runs_alone)
+  from in_flight r
+  where r.status = 'pending' and r.not_before <= superstep_clock() and not exists (select from in_flight where status = 'running')
   order by r.not_before, r.seq limit 1
 $$;
 
