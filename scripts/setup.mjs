@@ -44,15 +44,18 @@ export async function setUp({ toStart = false, consoleLater = false, background 
       removeStaleOutput()
       if (sourcesAreNewer()) await compile()
     }
-    if (programsAreStale() || (!withoutConsole && consoleIsStale()))
-      await step("bundling", () => bundleAll({ withoutConsole }), background)
+    // Not both if one is stale: a program that is built again is another file under the agents that run from it.
+    const builds = [programsAreStale() && buildPrograms, !withoutConsole && consoleIsStale() && buildConsole].filter(
+      Boolean,
+    )
+    if (builds.length > 0) await step("bundling", () => bundle(builds), background)
   } finally {
     release()
   }
 }
 
-async function bundleAll({ withoutConsole }) {
-  await Promise.all([buildPrograms(), withoutConsole ? undefined : buildConsole()])
+async function bundle(builds) {
+  await Promise.all(builds.map((build) => build()))
   // Its process would stay as long as this one, which for `npm start` is until Superstep stops.
   const { stop } = await import("esbuild")
   await stop()

@@ -59,6 +59,19 @@ test("answers stay with what was asked, also after their runs were deleted", asy
   assert.ok(answers.every(({ answered_at }) => !Number.isNaN(Date.parse(String(answered_at)))))
 })
 
+test("an answer by the id of another question is not the answer to the open one", async () => {
+  await using http = await freshHttp()
+  const threadId = await newThread(http.server)
+  const [open, former] = ["a".repeat(32), "b".repeat(32)]
+  const question = asking({ t1: [{ id: open, value: "sure?" }] })
+  await execute(http, threadId, { input: {} }, question)
+
+  await execute(http, threadId, { command: { resume: { [former]: "late" } } }, question)
+  const runId = await execute(http, threadId, { command: { resume: { [open]: "yes", [former]: "late" } } }, done)
+
+  assert.deepEqual(fieldsOf(await answersOf(http, threadId), "run_id"), [runId])
+})
+
 test("a copy of a thread has its answers; a run and a thread take theirs with them when they are deleted", async () => {
   await using http = await freshHttp()
   const threadId = await newThread(http.server)

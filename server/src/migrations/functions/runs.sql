@@ -208,6 +208,15 @@ create or replace function has_task_of(_thread_id uuid, _checkpoint_id text, _in
       and w.checkpoint_id = _checkpoint_id and w.task_id = task.id)
 $$;
 
+-- Whether an answer names questions by id, as LangGraph reads an object whose keys all are ids, and none of these questions.
+create or replace function names_other_questions(_resume json, _interrupts json) returns boolean language sql immutable as $$
+  select json_typeof(_resume) = 'object'
+    and coalesce((select bool_and(id ~ '^[0-9a-f]{32}$') from json_object_keys(case when json_typeof(_resume) = 'object' then _resume end) id), false)
+    and not exists (
+      select from json_each(_interrupts) task, json_array_elements(task.value) question, json_object_keys(_resume) id
+      where question ->> 'id' = id)
+$$;
+
 -- Keeps what a run that ends has answered, with the questions.
 create or replace function keep_answer(_run runs, _status text) returns void language plpgsql as $$
 declare
@@ -223,7 +232,7 @@ begin
   insert into thread_answers (thread_id, run_id, interrupts, resume, answered_at, user_id, status)
     select _run.thread_id, _run.run_id, _interrupts, _resume, _run.created_at,
       part_of_json(_run.caller, '{langgraph_auth_user_id}') #>> '{}', _status
-    where _resume is not null and _interrupts is not null;
+    where _resume is not null and _interrupts is not null and not names_other_questions(_resume, _interrupts);
 end
 $$;
 
