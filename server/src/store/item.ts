@@ -65,13 +65,15 @@ export const renderItem = (item: Item) => ({
   score: item.score,
 })
 
-const isLabel = (label: string): boolean => label !== "" && !label.includes(".") && isPlainText(label)
+const isLabel = (label: string): boolean => label !== "" && !label.includes(".")
+const notPlain = "expected text without U+0000 and without half surrogate pairs"
 
 /**
  * The namespace as the database stores it: labels joined by dots.
- * @throws InvalidInput  for an empty label or one with a dot (message as in LangGraph Platform, agent-server-api §9)
+ * @throws InvalidInput  for an empty label or one with a dot (message as in LangGraph Platform, agent-server-api §9), or that Postgres cannot store
  */
 export function toPrefix(namespace: Namespace, field = "namespace"): string {
+  if (!namespace.every(isPlainText)) throw invalid([field], notPlain)
   if (namespace.every(isLabel)) return namespace.join(".")
   const received = toJsonText(namespace.join(".")).slice(1, -1)
   throw invalid([field], `Namespace labels cannot be empty or contain periods. Received: ${received}`)
@@ -91,7 +93,7 @@ const maxPlaceBytes = 1800
 export function toPlace({ namespace, key }: { namespace: Namespace; key: string }) {
   if (namespace.length === 0) throw new Refused("Namespace is required", "namespace_required")
   const prefix = toPrefix(namespace)
-  if (!isPlainText(key)) throw invalid(["key"], "expected text without U+0000 and without half surrogate pairs")
+  if (!isPlainText(key)) throw invalid(["key"], notPlain)
   if (Buffer.byteLength(prefix) + Buffer.byteLength(key) > maxPlaceBytes) {
     throw invalid(["key"], `expected a namespace and a key of at most ${maxPlaceBytes} bytes together`)
   }

@@ -57,8 +57,8 @@ test("invalid requests are rejected with the reference server's messages, and ch
   const cases: [readonly [string, string, unknown?], number, RegExp][] = [
     [put({ namespace: [] }), 400, /^Namespace is required$/],
     [put({ namespace: ["a.b"] }), 422, /Received: a\.b/],
-    [put({ namespace: ["a\u0000"] }), 422, labels],
-    [put({ namespace: ["\ud800"] }), 422, labels],
+    [put({ namespace: ["a\u0000"] }), 422, /namespace: expected text without U\+0000/],
+    [put({ namespace: ["\ud800"] }), 422, /namespace: expected text without U\+0000/],
     [put({ key: "a\u0000" }), 422, /body\.key/],
     [put({ key: "k".repeat(3000) }), 422, /at most 1800 bytes/],
     [put({ value: null }), 422, /body\.value/],
