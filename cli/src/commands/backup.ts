@@ -11,6 +11,7 @@ import { type BackupStep, backUp, NoBackup, restore } from "../home/archive.js"
 import { type Home, homeAt, openHome } from "../home/home.js"
 import { isOwned, takeOwnership } from "../home/owner.js"
 import { withProgress } from "../output/progress.js"
+import { quoted } from "../output/shell-word.js"
 
 interface HomeOptions {
   readonly home?: string
@@ -86,6 +87,8 @@ export const restoreCommand: CliCommand<RestoreOptions> = {
       throw new NoBackup(`Superstep is running on ${home.folder}: stop it, or choose another folder with --home`)
     await withProgress(err, "restoring", () => restore({ home, file }))
     out.line(home.folder)
+    const command = `superstep up --home ${quoted(home.folder)}`
+    err.line(`  Start it with ${command}, beside another installation also with --port and --agents-port.`)
   },
 }
 

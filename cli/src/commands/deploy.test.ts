@@ -219,6 +219,7 @@ test("a backup of a running installation is restored as another one with the sam
   place = temporaryFolder()
   const restored = await cli("restore", file)
   assert.equal(restored.code, 0, restored.stderr)
+  assert.match(restored.stderr, /Start it with superstep up --home /)
   up = await startUp(place, oneWorker)
   const state = await untilAnswered(`/threads/${threadId}/state`)
 
