@@ -68,8 +68,10 @@ export async function openEvents(
   return stream
 }
 
-export const framesOf = (stream: OpenStream): ProtocolEventFrame[] =>
-  stream.events().map(({ data }) => data as ProtocolEventFrame)
+export function framesOf(stream: OpenStream): ProtocolEventFrame[] {
+  assert.equal(stream.status, 200, stream.text())
+  return stream.events().map(({ data }) => data as ProtocolEventFrame)
+}
 
 /** Each event in short: `lifecycle running`, `values a|b`. */
 export const summaryOf = (frames: readonly ProtocolEventFrame[]): string[] =>
