@@ -20,8 +20,7 @@ const columns = sql`r.run_id, r.thread_id, r.assistant_id, r.status, r.attempt, 
   r.multitask_strategy, r.is_resumable, r.cancel_reason, r.input_saved, r.created_at, r.updated_at,
   not ${changedNothing(sql`r`)} and not exists (select from runs later where later.thread_id = r.thread_id
     and is_due_before(r, later) and not ${changedNothing(sql`later`)}) as is_latest,
-  t.status = 'interrupted' or t.status = 'busy' and t.interrupts::text <> '{}' and not has_due_run(t.thread_id) as thread_asks,
-  t.values, t.interrupts`
+  status_of(t) as thread_status, t.values, t.interrupts`
 
 /**
  * The newest run of a task, which decides the task's state, with the thread at the same moment: an answer that starts between two statements

@@ -1,15 +1,14 @@
 /** Renders a run and its thread as an A2A task. Pure. */
 import { parseJson, toJsonText } from "@superstep/toolkit/http/json"
 import type { RunRow } from "../runs/queries.js"
-import type { ThreadRow } from "../threads/thread.js"
+import type { ThreadRow, ThreadStatus } from "../threads/thread.js"
 import type { Artifact, Message, Part, Task, TaskState } from "./wire.js"
 
 /** The newest run of a task, and its thread at the same moment. */
 export interface TaskRun extends RunRow, Pick<ThreadRow, "values" | "interrupts"> {
   /** Whether the thread's state and open questions are those that this run has left. */
   readonly is_latest: boolean
-  /** A thread that is busy only with a run that is not due yet still asks. */
-  readonly thread_asks: boolean
+  readonly thread_status: ThreadStatus
 }
 
 // The thread holds only its current state, so only its newest run has values to show.
@@ -37,7 +36,7 @@ function stateOf(run: TaskRun): TaskState {
     case "success":
       return "completed"
     case "interrupted":
-      return run.is_latest && run.thread_asks ? "input-required" : "canceled"
+      return run.is_latest && run.thread_status === "interrupted" ? "input-required" : "canceled"
     default:
       return "failed"
   }

@@ -65,6 +65,8 @@ for (const [method, params] of [
     const threadId = await interrupted(http)
     const delayed = { assistant_id: "agent", input: {}, after_seconds: 1000 }
     assert.equal((await http.send("POST", `/threads/${threadId}/runs`, delayed)).status, 200)
+    const search = (status: string) => http.send("POST", "/threads/search", { status, select: ["thread_id", "status"] })
+    const [asking, busy] = [await search("interrupted"), await search("busy")]
 
     const reply = await sendCommand(http, threadId, method, params)
     assert.equal(reply.type, "success", reply.message)
@@ -74,6 +76,7 @@ for (const [method, params] of [
     const injected = await sendCommand(http, threadId, "input.inject", { message })
 
     const answer = method === "run.start" ? params.input : { [first]: 1 }
+    assert.deepEqual([asking.json, busy.json], [[{ thread_id: threadId, status: "interrupted" }], []])
     assert.deepEqual(commandOf(run), { resume: answer })
     assert.equal(later.error, "no_such_interrupt")
     assert.equal(injected.type, "success")

@@ -17,8 +17,8 @@ export async function inject(runs: RunRoutes, request: CommandRequest): Promise<
   if (namespace && namespace.length > 0)
     throw new CommandFailed("no_such_namespace", "input.inject works for the root graph only: send an empty namespace.")
   const { assistant_id } = await threadWithAssistant(runs, request)
-  const requires: Requirement = async (thread, tx) => {
-    if ((await openInterrupts(tx, thread)).length > 0)
+  const requires: Requirement = (thread) => {
+    if (openInterrupts(thread).length > 0)
       throw new CommandFailed("invalid_argument", "The thread waits for an answer: use input.respond.")
   }
   const { role, ...fields } = message

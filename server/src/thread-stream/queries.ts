@@ -56,12 +56,6 @@ export const findAskingRun = async (
   return row?.run_id
 }
 
-/** Whether a run of a thread executes, or could: a delayed one does not count before its time. */
-export const hasDueRun = async (db: Db, threadId: string): Promise<boolean> => {
-  const row = await db.row<{ is: boolean }>(sql`select has_due_run(${threadId}) as "is"`)
-  return row?.is === true
-}
-
 /** The data of a run's lifecycle events in the order of the log, as JSON texts. @param runId  null: the run that started last */
 export const findLifecycle = (db: Db, threadId: string, runId: string | null): Promise<{ data: string }[]> =>
   db.rows(sql`

@@ -1,5 +1,4 @@
 /** Commands that create runs. */
-import type { Db } from "@superstep/toolkit/db/database"
 import { Conflict, NotFound } from "@superstep/toolkit/errors/errors"
 import { parseJson } from "@superstep/toolkit/http/json"
 import type { Context } from "hono"
@@ -12,7 +11,6 @@ import { getThread } from "../threads/operations.js"
 import type { ThreadRow } from "../threads/thread.js"
 import { untilAsked } from "./asking-run.js"
 import { CommandFailed, type Executed, parseParams } from "./command.js"
-import { hasDueRun } from "./queries.js"
 import { inputRespond, runStart, stateFork } from "./schema.js"
 
 export interface CommandRequest {
@@ -46,7 +44,7 @@ export async function startRun(runs: RunRoutes, request: CommandRequest): Promis
   for (let round = 1, wasGone = false; ; round++) {
     let requires: Requirement | undefined
     const forThread = async (thread: ThreadRow | undefined) => {
-      const answers = couldAnswer(input, isFork) && (await openInterrupts(runs.db, thread)).length > 0
+      const answers = couldAnswer(input, isFork) && openInterrupts(thread).length > 0
       const mayAsk = thread?.status === "busy" && couldAnswer(input, isFork)
       requires = answers ? stillAsks(thread) : mayAsk ? asksNothing : undefined
       return { fields: answers ? { command: { resume: input } } : { input }, requires }
@@ -68,13 +66,13 @@ const startPathOf: PathOf = (field, ...rest) =>
 
 const stillAsks =
   (before: ThreadRow | undefined): Requirement =>
-  async (thread, tx) => {
-    if (thread.interrupts === before?.interrupts && (await openInterrupts(tx, thread)).length > 0) return
+  (thread) => {
+    if (thread.interrupts === before?.interrupts && openInterrupts(thread).length > 0) return
     throw new QuestionChanged(changedOften, "thread_changed")
   }
 
-const asksNothing: Requirement = async (thread, tx) => {
-  if ((await openInterrupts(tx, thread)).length > 0) throw new QuestionChanged(changedOften, "thread_changed")
+const asksNothing: Requirement = (thread) => {
+  if (openInterrupts(thread).length > 0) throw new QuestionChanged(changedOften, "thread_changed")
 }
 
 const changedOften = "the thread is being changed by many others: try again"
@@ -85,13 +83,9 @@ const hasCheckpoint = (config: NewRunBody["config"]): boolean => Boolean(config?
 const couldAnswer = (input: unknown, isFork: boolean): boolean =>
   input !== undefined && input !== null && !isFork && !commandOf(input)
 
-/**
- * The ids of the interrupts that can be answered now; none while a run executes, or could. A thread is also busy with a delayed run, which
- * may wait for hours: until then its question is open.
- */
-export async function openInterrupts(db: Db, thread: ThreadRow | undefined): Promise<string[]> {
-  if (thread?.status !== "interrupted" && thread?.status !== "busy") return []
-  if (thread.status === "busy" && (await hasDueRun(db, thread.thread_id))) return []
+/** The ids of the interrupts that can be answered now; none while a run executes, or could. */
+export function openInterrupts(thread: ThreadRow | undefined): string[] {
+  if (thread?.status !== "interrupted") return []
   const byTask = parseJson(thread.interrupts) as Record<string, { id?: string }[]>
   return Object.values(byTask).flatMap((interrupts) => interrupts.map(({ id }) => id ?? ""))
 }
@@ -116,8 +110,8 @@ export async function respond(runs: RunRoutes, request: CommandRequest): Promise
     multitask_strategy: "enqueue",
   }
   // Other clients may answer at the same time, so only the thread that is locked for the new run can tell.
-  const requires: Requirement = async (thread, tx) => {
-    const open = await openInterrupts(tx, thread)
+  const requires: Requirement = (thread) => {
+    const open = openInterrupts(thread)
     const others = interruptIds.filter((id) => !open.includes(id))
     if (others.length > 0) throw new CommandFailed("no_such_interrupt", notOpen(others))
   }

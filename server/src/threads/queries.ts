@@ -6,7 +6,7 @@ import { matchesFilter } from "../auth/queries.js"
 import type { ConfiguredThread, ReadThread, ThreadRow, ThreadTtl, TtlStrategy } from "./thread.js"
 
 /** The columns of a `ThreadRow`. */
-export const threadColumns: Sql = sql`thread_id, status, graph_id, assistant_id, metadata, config, values, interrupts, error,
+export const threadColumns: Sql = sql`thread_id, status_of(threads) as status, graph_id, assistant_id, metadata, config, values, interrupts, error,
   created_at, updated_at, state_updated_at`
 
 /** @param filter  what the metadata must match for the caller to see the thread */

@@ -26,7 +26,7 @@ export interface ThreadFilter {
 
 const sortColumns = {
   thread_id: sql`thread_id`,
-  status: sql`status`,
+  status: sql`threads.status`,
   created_at: sql`created_at`,
   updated_at: sql`updated_at`,
   state_updated_at: sql`state_updated_at`,
@@ -52,7 +52,7 @@ export const searchThreads = (
 ): Promise<ThreadRow[]> => {
   const direction = order.sortOrder === "asc" ? sql`asc` : sql`desc`
   return db.rows<ThreadRow>(sql`
-    select thread_id, status, graph_id, assistant_id, metadata, config, ${withValues ? sql`values` : sql`null::json as values`},
+    select thread_id, status_of(threads) as status, graph_id, assistant_id, metadata, config, ${withValues ? sql`values` : sql`null::json as values`},
       interrupts, error, created_at, updated_at, state_updated_at
     from threads where ${matching(filter, access)}
     order by ${sortColumns[order.sortBy]} ${direction}, thread_id ${direction}
@@ -78,7 +78,7 @@ const matching = (filter: ThreadFilter, access: MetadataFilter | undefined): Sql
     [
       sql`not is_ephemeral`,
       ...(ids === undefined ? [] : [sql`thread_id = any (${ids}::uuid[])`]),
-      ...(status === undefined ? [] : [sql`status = ${status}`]),
+      ...(status === undefined ? [] : [hasStatus(status)]),
       ...(isEmpty(metadata) ? [] : [sql`searchable_metadata @> ${jsonbText(metadata)}::jsonb`]),
       matchesFilter(sql`searchable_metadata`, access),
       ...(isEmpty(values) ? [] : [sql`searchable(values) @> ${jsonbText(values)}::jsonb`]),
@@ -89,6 +89,12 @@ const matching = (filter: ThreadFilter, access: MetadataFilter | undefined): Sql
     " and ",
   )
 }
+
+// Only a busy thread may be shown as another one, and only as an interrupted one.
+const hasStatus = (status: ThreadStatus): Sql =>
+  status === "interrupted" || status === "busy"
+    ? sql`status in ('busy', ${status}) and status_of(threads) = ${status}`
+    : sql`status = ${status}`
 
 /** The state is searched as it is stored, where a quote or a line break in a string is escaped. */
 const asInJson = (text: string): string => toJsonText(text).slice(1, -1)

@@ -27,6 +27,14 @@ create or replace function has_due_run(_thread_id uuid) returns boolean language
   ) is not null
 $$;
 
+-- The status of a thread for its readers. One that asks something, and has only runs that are not due yet, still asks.
+create or replace function status_of(_thread threads) returns text language sql volatile as $$
+  select case
+    when _thread.status = 'busy' and _thread.interrupts::text <> '{}' and not has_due_run(_thread.thread_id) then 'interrupted'
+    else _thread.status
+  end
+$$;
+
 -- The order in which the pending runs of a thread start (R3). A delayed run takes its place when it is due: what was requested before that
 -- comes first, such as the answer to a question that its input would replace.
 create or replace function is_due_before(_run runs, _other runs) returns boolean language sql immutable as $$
