@@ -108,8 +108,10 @@ function checkStep(world: World, actions: readonly Action[], before: DeploymentF
       assert.ok(!open || isDue || action.unit.seen?.answer === "hung", `requests go on to their end: ${told()}`)
     }
     if (action.does === "hold") {
-      const others = before.revisions.find(({ revision_id }) => revision_id === action.unit.revision_id)?.units ?? []
-      const serves = others.filter(({ unit_id, is_ready }) => is_ready && !held.has(unit_id))
+      const all = before.revisions.find(({ revision_id }) => revision_id === action.unit.revision_id)?.units ?? []
+      // One that leaves is no other replica: it may be gone before the restart is over.
+      const others = all.filter(({ leaving_ms }) => leaving_ms === null)
+      const serves = all.filter(({ unit_id, is_ready }) => is_ready && !held.has(unit_id))
       const isLeft = others.length === 1 || serves.length > 0 || action.unit.seen?.isDisrupted
       assert.ok(isLeft, `a restart leaves a replica that serves: ${told()}`)
     }
