@@ -124,6 +124,6 @@ async function tryGrowing(entrance: Entrance, text: string, part: string, found:
     return long > leastMs && long > mostTimes * factor * Math.max(1, await timeOf(shortLength))
   }
   // The first time may have compiled it, and a busy machine costs processor time, too.
-  if ((await isSlow(1)) && (await isSlow(3)))
+  if ((await isSlow(1)) && (await isSlow(3)) && (await isSlow(10)))
     found(`its time grows faster than the text, grown by ${JSON.stringify(part)}`, text)
 }
