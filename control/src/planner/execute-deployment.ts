@@ -111,7 +111,11 @@ export async function promote(context: PipelineContext, deploymentId: string, ca
   const { db, log, crashPoint } = context
   const activation = { ...(await activationOf(db, deploymentId)), canary: undefined }
   const units = (await unitsOfDeployment(db, deploymentId)).filter(({ revision_id }) => revision_id === canary)
-  for (const unit of units) await activate(unitAddress(context, unit), activation)
+  for (const unit of units) {
+    // One that sleeps, or was stopped with its deployment, is activated when it runs again.
+    const { state } = await context.machine.units.status(unit.unit_id)
+    if (state === "running") await activate(unitAddress(context, unit), activation)
+  }
   crashPoint("promote:after-activate")
   const isPromoted = await db.transaction(async (tx) => {
     if (!(await lockPromotion(tx, deploymentId, canary))) return false
