@@ -170,7 +170,7 @@ function tableTaker(edge: Edge): (table: Table) => Promise<void> {
       await sleep(againMs, undefined, { ref: false })
       await inTurn(async () => {
         if (!unwritten) return
-        // The successor of a retired edge may have written a newer one. If it cannot be read, the write below says what is wrong.
+        // The successor of a retired edge may have written a newer one. One that cannot be read is replaced.
         const stored = await readTableFile(edge.config.tablePath).catch(() => undefined)
         if (stored && stored.generation >= unwritten.generation) unwritten = undefined
         else await write(unwritten)
