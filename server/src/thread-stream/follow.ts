@@ -5,8 +5,7 @@ import type { Subscriber } from "../events/topic.js"
 import type { Runs } from "../runs/operations.js"
 import { announceMissedEnd } from "../runs/overdue-ends.js"
 import { notFound } from "../threads/operations.js"
-import { findThread } from "../threads/queries.js"
-import { findTraces } from "./queries.js"
+import { standingOf } from "./queries.js"
 
 type Parts = Pick<Runs, "db" | "streams">
 
@@ -27,15 +26,15 @@ const lookAgainMs = 1_000
  */
 export async function followThread({ db, streams }: Parts, { caller, threadId }: Follower): Promise<boolean> {
   const { filter } = await caller.authorize("threads:read", { thread_id: threadId })
-  const thread = await findThread(db, threadId, filter)
-  // The thread may have been deleted at this moment.
-  if (thread) {
-    if (!(await streams.followed.follow(threadId, { forProtocol: true }))) notFound(threadId)
-    await announceMissedEnd({ db, streams }, threadId, { forProtocol: true })
-    return true
+  for (;;) {
+    const standing = await standingOf(db, threadId, filter)
+    if (standing === undefined) return false
+    if (standing !== "visible") notFound(threadId)
+    // The thread may have been deleted at this moment, and then it is as if it had been before.
+    if (await streams.followed.follow(threadId, { forProtocol: true })) break
   }
-  const { exists, isDeleted } = await findTraces(db, threadId)
-  return exists || isDeleted ? notFound(threadId) : false
+  await announceMissedEnd({ db, streams }, threadId, { forProtocol: true })
+  return true
 }
 
 /**

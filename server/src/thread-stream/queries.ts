@@ -2,15 +2,24 @@
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { toJsonText } from "@superstep/toolkit/http/json"
+import type { MetadataFilter } from "../auth/metadata-filter.js"
+import { matchesFilter } from "../auth/queries.js"
 
-/** Whether this thread exists, and whether events of a deleted thread with this id are left. */
-export const findTraces = async (db: Db, threadId: string): Promise<{ exists: boolean; isDeleted: boolean }> => {
-  const row = await db.row<{ exists: boolean; isDeleted: boolean }>(sql`
-    select found.it as "exists", not found.it and exists (
-      select from run_events e where e.thread_id = ${threadId}) as "isDeleted"
-    from (select exists (select from threads t where t.thread_id = ${threadId}) as it) found`)
-  if (!row) throw new Error("findTraces returned no row")
-  return row
+/**
+ * What a thread is to a caller: `visible`, `hidden` by an access rule, or `deleted` when only events of it are left; undefined when nothing
+ * is. It is one statement: a thread that is created while its client begins to follow it would else be taken for a hidden one.
+ */
+export const standingOf = async (
+  db: Db,
+  threadId: string,
+  filter: MetadataFilter | undefined,
+): Promise<"visible" | "hidden" | "deleted" | undefined> => {
+  const row = await db.row<{ standing: "visible" | "hidden" | "deleted" | null }>(sql`
+    select case
+      when t.thread_id is null then (select 'deleted' from run_events e where e.thread_id = asked.thread_id limit 1)
+      when ${matchesFilter(sql`t.searchable_metadata`, filter)} then 'visible' else 'hidden' end as standing
+    from (select ${threadId}::uuid as thread_id) asked left join threads t using (thread_id)`)
+  return row?.standing ?? undefined
 }
 
 /** How often each event occurs in a thread's log after a place, by name. */
