@@ -4,6 +4,7 @@ import { Conflict, NotFound } from "@superstep/toolkit/errors/errors"
 import { parseJson, toJsonText } from "@superstep/toolkit/http/json"
 import { v7 as uuidv7 } from "uuid"
 import type { Caller } from "../auth/caller.js"
+import { createOrFind } from "../auth/create-or-find.js"
 import type { Page } from "../http/pagination.js"
 import { requireHeld } from "../workers/held-numbers.js"
 import type { LoadReport, Workers } from "../workers/port.js"
@@ -20,6 +21,7 @@ import {
   countAssistants as countInDatabase,
   findAssistant,
   findAssistantRow,
+  findTakenId,
   findVersions,
   insertAssistant,
   insertVersion,
@@ -113,11 +115,13 @@ export async function prepareAssistant(
   const { assistant_id: assistantId, graph_id: graphId, name, description, if_exists } = value
   requireHeldBy(parts, graphId, value)
   return async (db) => {
-    const created = await insertAssistant(db, assistantId, { graphId, name, description, ...jsonOf(value) })
-    if (created) return created
-    const found = if_exists === "do_nothing" ? await findAssistantRow(db, assistantId, filter) : undefined
-    if (found) return found
-    throw new Conflict("Assistant already exists", "assistant_exists")
+    const assistant = await createOrFind({
+      create: () => insertAssistant(db, assistantId, { graphId, name, description, ...jsonOf(value) }),
+      find: () => findTakenId(db, assistantId, filter),
+      mayExist: if_exists === "do_nothing",
+    })
+    if (!assistant) throw new Conflict("Assistant already exists", "assistant_exists")
+    return assistant
   }
 }
 
@@ -211,7 +215,15 @@ export async function getVersions(
   { metadata, limit, offset }: { metadata: Readonly<Record<string, unknown>> | undefined } & Page,
 ): Promise<AssistantVersionRow[]> {
   const { assistant_id: assistantId } = await getAssistant(parts, caller, name)
-  return findVersions(parts.db, { assistantId, metadata: metadata && toJsonText(metadata), limit, offset })
+  const versions = await findVersions(parts.db, {
+    assistantId,
+    metadata: metadata && toJsonText(metadata),
+    limit,
+    offset,
+  })
+  // The assistant may have been deleted after it was found.
+  if (versions.length === 0) await getAssistant(parts, caller, name)
+  return versions
 }
 
 /**

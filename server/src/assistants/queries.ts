@@ -44,6 +44,16 @@ export const findAssistantRow = (
     select ${columns} from assistants
     where assistant_id = ${assistantId} and ${matchesFilter(sql`searchable_metadata`, filter)}`)
 
+/** The assistant that has this id, and whether the caller may see it. */
+export const findTakenId = (
+  db: Db,
+  assistantId: string,
+  filter: MetadataFilter | undefined,
+): Promise<(AssistantRow & { readonly is_visible: boolean }) | undefined> =>
+  db.row(sql`
+    select ${columns}, ${matchesFilter(sql`searchable_metadata`, filter)} as is_visible
+    from assistants where assistant_id = ${assistantId}`)
+
 /** Like `findAssistantRow`, and locks the assistant until the transaction ends. */
 export const lockAssistant = (
   tx: Db,

@@ -6,12 +6,14 @@ import { v7 as uuidv7 } from "uuid"
 import { requireApproval } from "../acts/act.js"
 import { recordedDeletion, recordTimeToLive } from "../acts/deletions.js"
 import type { Caller } from "../auth/caller.js"
+import { createOrFind } from "../auth/create-or-find.js"
 import type { Streams } from "../events/streams.js"
 import type { Page } from "../http/pagination.js"
 import type { Peers } from "../servers/peers.js"
 import { copyCheckpoints } from "./copy-queries.js"
 import { type DeletedThread, deleteThread as deleteInDatabase } from "./deletion-queries.js"
 import {
+  findTakenId,
   findThread,
   findTtl,
   insertThread,
@@ -75,14 +77,21 @@ export async function prepareThread(
 ): Promise<(db: Database) => Promise<ThreadRow>> {
   const asked = { thread_id: threadId, metadata, if_exists: ifExists, ...(ttl && { ttl: ttlValue(ttl) }) }
   const { value, filter } = await caller.authorize("threads:create", asked)
-  const isTaken = prepare !== undefined && (await findThread(db, threadId)) !== undefined
-  const fill = isTaken ? undefined : await prepare?.(threadId, value.metadata)
+  // Where the id is taken nothing is computed. If another client has deleted that thread by the time of its creation, it is then.
+  const fillFor = async (db: Db) => ((await findThread(db, threadId)) ? undefined : prepare?.(threadId, value.metadata))
+  const prepared = prepare && (await fillFor(db))
   return async (tx) => {
-    const created = await insertFilled(tx, { threadId, metadata: toJsonText(value.metadata ?? {}), ttl, fill })
-    if (created) return created
-    const existing = ifExists === "do_nothing" ? await findThread(tx, threadId, filter) : undefined
-    if (!existing) throw new Conflict("Thread already exists", "thread_exists")
-    return existing
+    const thread = await createOrFind({
+      create: async () => {
+        const fill = prepare && (prepared ?? (await fillFor(tx)))
+        if (prepare && !fill) return undefined
+        return insertFilled(tx, { threadId, metadata: toJsonText(value.metadata ?? {}), ttl, fill })
+      },
+      find: () => findTakenId(tx, threadId, filter),
+      mayExist: ifExists === "do_nothing",
+    })
+    if (!thread) throw new Conflict("Thread already exists", "thread_exists")
+    return thread
   }
 }
 

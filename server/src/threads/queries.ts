@@ -15,6 +15,16 @@ export const findThread = (db: Db, threadId: string, filter?: MetadataFilter): P
     select ${threadColumns} from threads
     where thread_id = ${threadId} and ${matchesFilter(sql`searchable_metadata`, filter)}`)
 
+/** The thread that has this id, and whether the caller may see it. One statement: two would miss a thread that is created between them. */
+export const findTakenId = (
+  db: Db,
+  threadId: string,
+  filter: MetadataFilter | undefined,
+): Promise<(ThreadRow & { readonly is_visible: boolean }) | undefined> =>
+  db.row(sql`
+    select ${threadColumns}, ${matchesFilter(sql`searchable_metadata`, filter)} as is_visible
+    from threads where thread_id = ${threadId}`)
+
 // JSON text; null when no run has started on the thread.
 const lastRun: Sql = sql`(
   select json_build_object('configurable', part_of_json(r.kwargs, '{config, configurable}'), 'caller', r.caller)::text from runs r
