@@ -42,20 +42,24 @@ export async function deleteAssistant(
   const { value, filter } = await caller.authorize("assistants:delete", asked)
   // Threads may have another owner than the assistant, so they have their own access rules.
   const threads = options.deleteThreads ? await caller.authorize("threads:delete", asked) : undefined
-  for (let isOver = false; !isOver; ) {
+  let [isGone, isOver] = [false, false]
+  while (!isOver) {
     const deleted = await db.transaction(async (tx) => {
-      const assistant = await lockAssistant(tx, value.assistant_id, filter)
-      if (!assistant) throw new NotFound("Assistant not found")
+      const assistant = isGone ? undefined : await lockAssistant(tx, value.assistant_id, filter)
+      if (!assistant && !isGone) throw new NotFound("Assistant not found")
       const locked = threads && (await lockThreadsOf(tx, value.assistant_id, { filter: threads.filter, most: portion }))
       const gone = locked ? await deleteThreads(tx, locked.threadIds) : []
-      isOver = locked?.isAll !== false
-      if (isOver) await deleteInDatabase(tx, value.assistant_id)
+      const isAll = locked?.isAll !== false
+      if (assistant && isAll) await deleteInDatabase(tx, value.assistant_id)
       // With each portion: what that deletes is gone, also when no other follows.
-      const { assistant_id: id, name } = assistant
-      const things: DeletedThing[] = isOver
-        ? [{ type: "assistant", id, name, threads: gone.length }]
-        : gone.map(({ threadId }) => ({ type: "thread", id: threadId, threadId }))
+      const things: DeletedThing[] =
+        assistant && isAll
+          ? [{ type: "assistant", id: assistant.assistant_id, name: assistant.name, threads: gone.length }]
+          : gone.map(({ threadId }) => ({ type: "thread", id: threadId, threadId }))
       await recordDeletions(tx, caller, things)
+      // The creation of a run does not wait for the lock on its assistant, so one may have brought another thread until now.
+      isOver = isAll && (isGone || !threads)
+      isGone ||= isAll
       return gone
     })
     for (const thread of deleted) await endDeleted({ streams, peers }, thread)
