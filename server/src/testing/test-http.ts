@@ -76,6 +76,8 @@ export interface TestHttpOptions extends TestServerOptions {
   readonly defaultTtl?: DefaultTtl | undefined
   /** Ends watches of the status; default never. */
   readonly stopping?: AbortSignal
+  /** What the routes use in place of the server's database. */
+  readonly routesDb?: (db: Database) => Database
 }
 
 function alwaysReady(): Readiness {
@@ -100,24 +102,26 @@ export const guardedProject: GateProject = {
   folder: fileURLToPath(new URL("../../../tests/guarded", import.meta.url)),
 }
 
-export async function startTestHttp(db: Database, options: TestHttpOptions = {}): Promise<TestHttp> {
+export async function startTestHttp(shared: Database, options: TestHttpOptions = {}): Promise<TestHttp> {
   const { isDev = false, graphs = [] } = options
-  if (graphs.length > 0) await insertSystemAssistants(db, graphs, {})
-  const server = await startTestServer(db, options)
+  if (graphs.length > 0) await insertSystemAssistants(shared, graphs, {})
+  const server = await startTestServer(shared, options)
   const readiness = options.readiness ?? alwaysReady()
   const channel = await openOwnChannel()
   const crashes = new ProjectCrashes()
   const gate = new Gate({ log: server.log, serverEnv: process.env, crashes, loopback: channel.loopback })
   const settings = httpSettings(options.http ?? {}, { isDev, mountPrefix: undefined, corsAllowOrigins: undefined })
+  const db = options.routesDb?.(server.db) ?? server.db
   const app = createApp({
     ...server,
+    db,
     gate,
     crashes,
     outcomes: countOutcomes(),
     modelUse: server.metrics.modelUse,
     channel,
     apiKeys: options.apiKeys === undefined ? undefined : new Secret(options.apiKeys),
-    store: storeOf(server.db, options.store),
+    store: storeOf(db, options.store),
     version: "0.0.0",
     isDev,
     consoleFolder: options.consoleFolder ?? "/nowhere",

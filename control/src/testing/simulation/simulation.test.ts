@@ -1,9 +1,9 @@
 /** Some histories in simulated time: the same ones each time, and one that the commit chooses. `npm run simulate` takes many. */
 import assert from "node:assert/strict"
-import { execFileSync } from "node:child_process"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
+import { seedOfCommit } from "@superstep/toolkit/testing/seed-of-commit"
 import { ownTheTime } from "@superstep/toolkit/testing/simulation/simulated-database"
 import { openSession } from "@superstep/toolkit/testing/simulation/simulated-session"
 import { abort } from "../../deployments/traffic.js"
@@ -86,8 +86,3 @@ test("Postgres replaces superstep_now() by now()", async () => {
 
   assert.match(JSON.stringify(plan), /Output: now\(\)/)
 })
-
-function seedOfCommit(): number {
-  const commit = execFileSync("git", ["rev-parse", "HEAD"], { encoding: "utf8" })
-  return Number.parseInt(commit.slice(0, 7), 16)
-}

@@ -1,0 +1,83 @@
+/** Pairs of requests at the same moment, on two servers without workers. */
+import assert from "node:assert/strict"
+import { randomUUID } from "node:crypto"
+import { sql } from "@superstep/toolkit/db/sql"
+import {
+  type Answer,
+  BetweenStatements,
+  type Interleavings,
+  interleave,
+  type Request,
+  type TwoProcesses,
+} from "@superstep/toolkit/testing/interleavings"
+import { until } from "@superstep/toolkit/testing/until"
+import { renewServer } from "../servers/queries.js"
+import type { Reply } from "../workers/port.js"
+import { type OpenStream, startTestHttp, type TestHttp } from "./test-http.js"
+import { serverDatabase } from "./test-server.js"
+
+export interface TwoServers extends TwoProcesses<TestHttp> {
+  /** A server without a process, whose lease goes on. */
+  readonly holder: string
+}
+
+/** As `interleave` of the toolkit. */
+export async function interleaveServers<Subject>(
+  interleavings: Interleavings<TwoServers, TestHttp, Subject>,
+  share: { readonly cases: number },
+) {
+  await using db = await serverDatabase()
+  const place = new BetweenStatements()
+  const options = { slots: 0, graphs: ["agent"] }
+  await using first = await startTestHttp(db, { ...options, routesDb: (own) => place.database(own) })
+  await using second = await startTestHttp(db, options)
+  for (const { server } of [first, second]) server.workers.answer = async () => updated()
+  const holder = randomUUID()
+  await renewServer(db, { serverId: holder, revisionId: null, leaseMs: 3_600_000 }, { freeSlots: 0, freeSoloSlots: 0 })
+  return await interleave(interleavings, { db, first, second, place, holder }, share)
+}
+
+let lastCheckpoint = 0
+/** A worker's answer when a thread's state is updated. */
+function updated(): Reply {
+  const at = {
+    checkpoint_ns: "",
+    checkpoint_id: `1f000000-0000-6000-8000-${String(++lastCheckpoint).padStart(12, "0")}`,
+  }
+  return {
+    fields: { checkpoint: at, puts: [{ ...at, blobs: [] }] },
+    payload: ['{"updated":true}', "{}", "{}", "{}"].map((line) => Buffer.from(line)),
+  }
+}
+
+/** @param keep  what counts of an answer that is no error */
+export const call =
+  <Subject, Json>(
+    method: string,
+    path: (on: Subject) => string,
+    { body, keep }: { body?: (on: Subject, by: string) => object; keep?: (json: Json) => unknown } = {},
+  ): Request<TestHttp, Subject> =>
+  async (http, on, by) => {
+    const { status, json, text } = await http.send(method, path(on), body?.(on, by))
+    assert.ok(status < 500, `${method} ${path(on)}: ${status} ${text}`)
+    return [status, ...(status < 300 && keep ? [keep(json as Json)] : [])]
+  }
+
+/** A stream of a thread: once both requests are answered, whether it goes on if the thread does. */
+export function opened({ server }: TestHttp, threadId: string, { status, ended, leave }: OpenStream): Answer {
+  if (status !== 200) return [status]
+  let hasEnded = false
+  const end = () => {
+    hasEnded = true
+  }
+  void ended.then(end, end)
+  const { threads, protocol } = server.streams
+  const goesOn = async () => {
+    const isThere = await server.db.row(sql`select from threads where thread_id = ${threadId}`)
+    const isSubscribed = () => threads.has(threadId) || protocol.has(threadId)
+    if (isThere) await until(() => hasEnded || isSubscribed(), { what: "the stream goes on, or has ended" })
+    leave()
+    return !(isThere && hasEnded)
+  }
+  return [status, goesOn]
+}
