@@ -49,8 +49,8 @@ export interface DeploymentRules extends QuotaRules {
   /** Encrypts secrets. */
   readonly key: MasterKey
   readonly gitProtocols: readonly GitProtocol[]
-  /** Whether the workspace has this listener. */
-  readonly listenerExists: (db: Db, workspaceId: string, listenerId: string) => Promise<boolean>
+  /** Whether the workspace has this listener, which then stays until the transaction has ended. */
+  readonly listenerExists: (tx: Db, workspaceId: string, listenerId: string) => Promise<boolean>
 }
 
 export interface CreateDeployment {

@@ -5,6 +5,7 @@ import { v7 as newId } from "uuid"
 import type { ComputeConfig, Listener } from "./listener.js"
 import {
   countListeners,
+  holdListener,
   insertListener,
   listenerById,
   listenerOfCompute,
@@ -41,8 +42,9 @@ export async function findListener(db: Db, { workspaceId, listenerId }: Listener
   return listener
 }
 
-export const listenerExists = async (db: Db, workspaceId: string, listenerId: string): Promise<boolean> =>
-  (await listenerById(db, workspaceId, listenerId)) !== undefined
+/** Inside a transaction it also prevents its deletion until the transaction has ended. */
+export const listenerExists = async (tx: Db, workspaceId: string, listenerId: string): Promise<boolean> =>
+  (await holdListener(tx, workspaceId, listenerId)) > 0
 
 export async function listListeners(
   db: Db,

@@ -49,5 +49,10 @@ export const updateListener = (
     where workspace_id = ${workspaceId} and listener_id = ${listenerId}
     returning *`)
 
+/** @throws a foreign key violation while a deployment names it */
 export const removeListener = (db: Db, workspaceId: string, listenerId: string): Promise<number> =>
   db.run(sql`delete from listeners where workspace_id = ${workspaceId} and listener_id = ${listenerId}`)
+
+/** Prevents its deletion until the transaction that will refer to it has ended. */
+export const holdListener = (tx: Db, workspaceId: string, listenerId: string): Promise<number> =>
+  tx.run(sql`select 1 from listeners where workspace_id = ${workspaceId} and listener_id = ${listenerId} for key share`)

@@ -8,11 +8,13 @@ import type { Preview, PreviewSettings, PreviewState } from "./preview.js"
 export interface SettingsRow extends PreviewSettings {
   readonly deployment_id: string
   readonly updated_at: Date
+  readonly secret_names: readonly string[]
 }
 
 export const settingsOf = (db: Db, workspaceId: string, deploymentId: string): Promise<SettingsRow | undefined> =>
   db.row(sql`
-    select s.* from preview_settings s join deployments d using (deployment_id)
+    select s.*, array(select name from preview_secrets p where p.deployment_id = s.deployment_id order by name) as secret_names
+    from preview_settings s join deployments d using (deployment_id)
     where d.workspace_id = ${workspaceId} and d.deployment_id = ${deploymentId}`)
 
 export const storeSettings = (tx: Db, deploymentId: string, it: PreviewSettings): Promise<number> =>

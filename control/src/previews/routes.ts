@@ -1,6 +1,6 @@
 /** HTTP for previews: a deployment's settings, the list, approval and removal. */
 import { z } from "@hono/zod-openapi"
-import type { Database, Db } from "@superstep/toolkit/db/database"
+import type { Database } from "@superstep/toolkit/db/database"
 import { type Api, addRoute } from "@superstep/toolkit/http/route"
 import type { Log } from "@superstep/toolkit/log/log"
 import { requireScope } from "../access/authenticate.js"
@@ -11,7 +11,7 @@ import { pageOf, pageReply, sendPage } from "../http/page.js"
 import { answerOnce } from "../idempotency/idempotency.js"
 import { approvePreview, closePreview, findSettings, setPreviews } from "./operations.js"
 import { defaultSettings } from "./preview.js"
-import { countPreviews, findPreviews, previewSecrets } from "./queries.js"
+import { countPreviews, findPreviews } from "./queries.js"
 import {
   approvalBody,
   approvalFields,
@@ -72,14 +72,11 @@ function addPut(api: Api, { db, log, ...rules }: PreviewRoutes): void {
         const row = await setPreviews(tx, rules.key, ids, { settings, secrets: secrets ?? undefined })
         const facts = { deployment_id: ids.deploymentId, is_enabled: row.is_enabled }
         const committed = () => log.info(facts, "settings of previews stored")
-        return { status: 200, body: renderSettings(row, await secretNames(tx, ids.deploymentId)), committed }
+        return { status: 200, body: renderSettings(row), committed }
       })
     },
   })
 }
-
-const secretNames = async (db: Db, deploymentId: string): Promise<string[]> =>
-  (await previewSecrets(db, deploymentId)).map(({ name }) => name)
 
 function addReads(api: Api, { db }: PreviewRoutes): void {
   addRoute(api, {
@@ -92,8 +89,7 @@ function addReads(api: Api, { db }: PreviewRoutes): void {
     },
     handle: async ({ c, params }) => {
       const ids = { workspaceId: c.get("caller").workspaceId, deploymentId: params.deployment_id }
-      const row = await findSettings(db, ids)
-      return c.json(renderSettings(row, await secretNames(db, ids.deploymentId)))
+      return c.json(renderSettings(await findSettings(db, ids)))
     },
   })
   addRoute(api, {

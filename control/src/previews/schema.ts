@@ -43,13 +43,13 @@ export const settingsReply = z
   })
   .openapi("PreviewSettings")
 
-export const renderSettings = (row: SettingsRow, names: readonly string[]): z.input<typeof settingsReply> => ({
+export const renderSettings = (row: SettingsRow): z.input<typeof settingsReply> => ({
   deployment_id: row.deployment_id,
   is_enabled: row.is_enabled,
   max_previews: row.max_previews,
   ttl_days: row.ttl_days,
   approve_label: row.approve_label,
-  secrets: masked(names),
+  secrets: masked(row.secret_names),
   updated_at: row.updated_at.toISOString(),
 })
 
