@@ -2,7 +2,7 @@
 import assert from "node:assert/strict"
 import { type TestContext, test } from "node:test"
 import type { Database } from "@superstep/toolkit/db/database"
-import { sql } from "@superstep/toolkit/db/sql"
+import { identifier, sql } from "@superstep/toolkit/db/sql"
 import {
   BetweenStatements,
   type Interleavings,
@@ -10,6 +10,7 @@ import {
   type Request,
   type TwoProcesses,
 } from "@superstep/toolkit/testing/interleavings"
+import { origin } from "./console/testing/sign-in.js"
 import { exampleDeployment, startApi, type TestApi } from "./testing/api.js"
 
 type Call = TestApi["call"]
@@ -24,16 +25,17 @@ interface Subject {
 
 const unknown = "00000000-0000-4000-8000-000000000000"
 
+// biome-ignore lint/suspicious/noExplicitAny: of a reply of any kind
+type Keep = (reply: any) => unknown
+
 const request =
-  (
+  <On = Subject>(
     method: string,
-    path: (on: Subject) => string,
-    // biome-ignore lint/suspicious/noExplicitAny: of a reply of any kind
-    { body, keep }: { body?: (on: Subject, by: string) => object; keep?: (reply: any) => unknown } = {},
-  ): Request<Call, Subject> =>
+    path: (on: On) => string,
+    { body, keep }: { body?: (on: On, by: string) => object; keep?: Keep } = {},
+  ): Request<Call, On> =>
   async (call, on, by) => {
     const reply = await call(method, path(on), body && { body: body(on, by) })
-    assert.ok(reply.status < 500, `${method} ${path(on)}: ${reply.status} ${reply.text}`)
     return [reply.status, reply.status < 300 ? keep?.(reply.body) : reply.body?.code]
   }
 
@@ -81,7 +83,7 @@ const requests: Interleavings<TwoProcesses<Call>, Call, Subject>["requests"] = {
   promote: request("POST", newest("/promote"), { body: nothing }),
   abort: request("POST", newest("/abort"), { body: nothing }),
   "add host name": request("POST", deployment("/host-names"), {
-    body: ({ name }) => ({ host_name: `${name}.example.test` }),
+    body: ({ name }) => ({ name: `${name}.example.test` }),
   }),
   "list host names": request("GET", deployment("/host-names"), {
     keep: (list) => JSON.stringify(list).includes("example.test"),
@@ -114,7 +116,7 @@ const next = async (call: Call, on: Subject): Promise<Subject> => {
   return { ...on, newest: body.latest_revision_id }
 }
 
-const interleavings: Interleavings<TwoProcesses<Call>, Call, Subject> = {
+const onDeployment: Interleavings<TwoProcesses<Call>, Call, Subject> = {
   requests,
   setups: {
     "no deployment": async () => ({ name: nextName(), deploymentId: unknown, newest: unknown, serving: unknown }),
@@ -129,7 +131,7 @@ const interleavings: Interleavings<TwoProcesses<Call>, Call, Subject> = {
       return on
     },
   },
-  failedOnce: [],
+  always: [],
   leftOf: async (db, { name }) => {
     const deployments = await db.rows<{ deployment_id: string; left: object }>(sql`
       select deployment_id, to_jsonb(d) - ${ofOneCase}::text[] || jsonb_build_object('is_deleted', delete_requested_at is not null) as left
@@ -147,17 +149,171 @@ const ofOneCase = [
   "created_at updated_at delete_requested_at not_before started_at finished_at stage_started_at watch_ended_at serves_since retire_by",
 ].flatMap((names) => names.split(" "))
 
-test("two requests on a deployment are answered as if one had come after the other", async (t: TestContext) => {
-  await using api = await startApi()
+interface OnWorkspace {
+  readonly name: string
+  readonly deploymentId: string
+  readonly otherId: string
+  readonly integrationId: string
+  readonly listenerId: string
+  readonly webhookId: string
+  readonly keyId: string
+  readonly members: readonly [string, string]
+  readonly invitation: { readonly id: string; readonly token: string }
+}
+
+const on = (
+  method: string,
+  path: (on: OnWorkspace) => string,
+  body?: (on: OnWorkspace, by: string) => object,
+  keep?: Keep,
+) => request<OnWorkspace>(method, path, { ...(body && { body }), ...(keep && { keep }) })
+const github = "/v2/integrations/git"
+const cluster = ({ name }: OnWorkspace) => ({
+  compute_type: "k8s",
+  compute_id: name,
+  compute_config: { k8s_namespaces: ["a"] },
+})
+const role =
+  (of: 0 | 1) =>
+  ({ members }: OnWorkspace) =>
+    `/v2/members/${members[of]}`
+const previews = ({ deploymentId }: OnWorkspace) => `/v2/deployments/${deploymentId}/previews`
+const count = ({ resources }: { resources: unknown[] }) => resources.length
+
+const inWorkspace: Interleavings<TwoProcesses<Call>, Call, OnWorkspace> = {
+  requests: {
+    "create integration": on(
+      "POST",
+      () => github,
+      ({ name }) => ({ name, host: "github.com", token: "t" }),
+    ),
+    "delete integration": on("DELETE", ({ integrationId }) => `${github}/${integrationId}`),
+    "list integrations": on("GET", () => github, undefined, count),
+    "create listener": on("POST", () => "/v2/listeners", cluster),
+    "delete listener": on("DELETE", ({ listenerId }) => `/v2/listeners/${listenerId}`),
+    "create deployment with both": on(
+      "POST",
+      () => "/v2/deployments",
+      ({ name, integrationId, listenerId }) =>
+        exampleDeployment(`${name}-2`, { integration_id: integrationId, listener_id: listenerId }),
+    ),
+    "delete deployment": on("DELETE", ({ deploymentId }) => `/v2/deployments/${deploymentId}`),
+    "take host name": on(
+      "POST",
+      ({ deploymentId }) => `/v2/deployments/${deploymentId}/host-names`,
+      ({ name }) => ({ name: `${name}.example.test` }),
+    ),
+    "take host name for another": on(
+      "POST",
+      ({ otherId }) => `/v2/deployments/${otherId}/host-names`,
+      ({ name }) => ({ name: `${name}.example.test` }),
+    ),
+    "set previews": on("PUT", previews, (_, by) => ({
+      approve_label: by,
+      secrets: [{ name: by.toUpperCase(), value: "v" }],
+    })),
+    "get previews": on("GET", previews, undefined, ({ approve_label, secrets }) => [approve_label, secrets]),
+    "create webhook": on(
+      "POST",
+      () => "/v2/webhooks",
+      () => ({ url: "http://127.0.0.1:9/hook" }),
+    ),
+    "delete webhook": on("DELETE", ({ webhookId }) => `/v2/webhooks/${webhookId}`),
+    "list webhooks": on("GET", () => "/v2/webhooks", undefined, count),
+    "revoke key": on("DELETE", ({ keyId }) => `/v2/api-keys/${keyId}`),
+    "make one no admin": on("PATCH", role(0), () => ({ role: "read" })),
+    "make the other no admin": on("PATCH", role(1), () => ({ role: "read" })),
+    "remove one": on("DELETE", role(0)),
+    "remove the other": on("DELETE", role(1)),
+    "list members": on(
+      "GET",
+      () => "/v2/members",
+      undefined,
+      ({ resources }) => resources.map(({ role }: { role: string }) => role),
+    ),
+    "accept invitation": async (call, { invitation }) => {
+      const body = { invitation: invitation.token, name: "New" }
+      const reply = await call("POST", "/v2/console/invitation", { body, headers: { "x-api-key": "", origin } })
+      return [reply.status, reply.body?.code]
+    },
+    "withdraw invitation": on("DELETE", ({ invitation }) => `/v2/invitations/${invitation.id}`),
+  },
+  setups: {
+    "a workspace": async (world) => {
+      const { db, second: call } = world
+      const made = async (path: string, body: object) => {
+        const reply = await call("POST", path, { body })
+        assert.equal(reply.status, 201, reply.text)
+        return reply.body
+      }
+      await db.run(sql`delete from deployments`)
+      await db.run(sql`delete from api_keys where name = 'setup'`)
+      for (const table of ["integrations", "listeners", "webhooks", "invitations", "members"])
+        await db.run(sql`delete from ${identifier(table)}`)
+      const name = nextName()
+      const invited = async (email: string) => {
+        const { id, url } = await made("/v2/invitations", { email, role: "admin" })
+        return { id, token: String(url).split("#invitation=")[1] ?? "" }
+      }
+      const member = async (who: string) => {
+        const { token } = await invited(`${who}@example.com`)
+        const reply = await call("POST", "/v2/console/invitation", {
+          body: { invitation: token, name: who },
+          headers: { "x-api-key": "", origin },
+        })
+        assert.equal(reply.status, 201, reply.text)
+        return String(reply.body.person.person_id)
+      }
+      const deploymentId = (await made("/v2/deployments", exampleDeployment(name))).id
+      await call("PUT", `/v2/deployments/${deploymentId}/previews`, {
+        body: { secrets: [{ name: "OLD", value: "v" }] },
+      })
+      return {
+        name,
+        deploymentId,
+        otherId: (await made("/v2/deployments", exampleDeployment(`${name}-other`))).id,
+        integrationId: (await made(github, { name: "setup", host: "github.com", token: "t" })).id,
+        listenerId: (await made("/v2/listeners", { ...cluster({ name: "setup" } as OnWorkspace) })).id,
+        webhookId: (await made("/v2/webhooks", { url: "http://127.0.0.1:9/hook" })).id,
+        keyId: (await made("/v2/api-keys", { name: "setup" })).id,
+        members: [await member("ada"), await member("bob")],
+        invitation: await invited("new@example.com"),
+      }
+    },
+  },
+  always: [
+    ["a workspace", "delete listener", "create deployment with both"],
+    ["a workspace", "set previews", "get previews"],
+  ],
+  leftOf: async (db, { deploymentId, keyId }) => [
+    await db.rows(
+      sql`select integration_id is not null as i, listener_id is not null as l, delete_requested_at is not null as d from deployments order by name`,
+    ),
+    await db.rows(sql`select deployment_id = ${deploymentId} as own from host_names`),
+    await db.rows(sql`select role from members order by role`),
+    await db.row(
+      sql`select (select count(*) from integrations) as i, (select count(*) from listeners) as l, (select count(*) from webhooks) as w`,
+    ),
+    await db.row(sql`select revoked_at is not null as revoked from api_keys where api_key_id = ${keyId}`),
+  ],
+}
+
+test("two requests in a workspace are answered as if one had come after the other", (t) => hunt(t, inWorkspace))
+
+test("two requests on a deployment are answered as if one had come after the other", (t) => hunt(t, onDeployment))
+
+async function hunt<Subject>(
+  t: TestContext,
+  interleavings: Interleavings<TwoProcesses<Call>, Call, Subject>,
+): Promise<void> {
+  const options = { consoleOrigins: [origin] }
+  await using api = await startApi(options)
   const place = new BetweenStatements()
-  await using outer = await startApi({ db: place.database(api.db), key: api.key })
+  await using outer = await startApi({ ...options, db: place.database(api.db), key: api.key })
   const first: Call = (method, path, call) =>
     outer.call(method, path, { ...call, headers: { "x-api-key": api.apiKey, ...call?.headers } })
-  const world = { db: api.db, first, second: api.call, place }
-
-  const { tried, odd } = await interleave(interleavings, world, { cases: 20 })
-
+  const { tried, odd } = await interleave(interleavings, { db: api.db, first, second: api.call, place }, { cases: 8 })
   t.diagnostic(`${tried} interleavings`)
   assert.deepEqual(odd, [])
   assert.ok(tried > 0)
-})
+}

@@ -110,9 +110,11 @@ const onThreads: Interleavings<TwoServers, TestHttp, OnThread> = {
       return on
     },
   },
-  failedOnce: [
+  always: [
     ["no thread", "run.start", "stream events"],
     ["a thread that is idle", "create or get thread", "delete thread"],
+    ["a thread that asks", "run.start", "input.respond"],
+    ["a thread that asks", "resume", "input.respond"],
   ],
   leftOf: async (db, { threadId }) => {
     const ofThread = sql`where thread_id = ${threadId}`
@@ -221,7 +223,7 @@ const onAssistants: Interleavings<TwoServers, TestHttp, OnAssistant> = {
       return { ...on, cronId: (made.json as { cron_id: string }).cron_id }
     },
   },
-  failedOnce: [
+  always: [
     ["an assistant, a thread and a cron", "versions", "delete assistant"],
     ["an assistant, a thread and a cron", "delete assistant and threads", "add stateless run"],
   ],
@@ -274,7 +276,7 @@ const onItems: Interleavings<TwoServers, TestHttp, OnItem> = {
       return { key }
     },
   },
-  failedOnce: [],
+  always: [],
   leftOf: async (db) => db.rows(sql`select value from store`),
 }
 

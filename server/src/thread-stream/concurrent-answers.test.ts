@@ -1,4 +1,4 @@
-/** Several clients that answer or ask on one thread at the same moment (protocol-v2 §1.4). */
+/** Several clients that answer or ask on one thread at the same moment (protocol-v2 §1.4); all pairs of requests: ../interleavings.test.ts. */
 import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import { test } from "node:test"
@@ -83,18 +83,6 @@ for (const [method, params] of [
   })
 }
 
-test("an input that would answer a question is an input again when another client answers first", async () => {
-  await using http = await freshHttp()
-  const threadId = await interrupted(http)
-
-  const reply = await overtaken(http.db, threadId, () =>
-    sendCommand(http, threadId, "run.start", { assistant_id: "agent", input: { x: 1 } }),
-  )
-  const run = await executing(`${reply.result.run_id}`, http)
-
-  assert.deepEqual([commandOf(run), run.order.input], [null, '{"x":1}'])
-})
-
 test("an input for a busy thread is the answer when its run asks between the check and the new run", async () => {
   await using http = await freshHttp()
   const threadId = await interrupted(http)
@@ -131,32 +119,4 @@ test("an answer does not wait for a run that is rolled back while the answer loo
   await untilAsked({ ...other.server, db: rolledBackWhenFound }, { threadId, interruptIds: [first] })
 
   assert.deepEqual(await http.db.rows(sql`select from runs`), [])
-})
-
-test("of two answers at once, the one that comes first to the thread counts, in both orders", async () => {
-  await using http = await freshHttp()
-  await using older = await startTestHttp(http.db)
-  const respond = (threadId: string) =>
-    sendCommand(http, threadId, "input.respond", { interrupt_id: first, response: 2 })
-  const resume = (threadId: string) =>
-    older.send("POST", `/threads/${threadId}/runs`, { assistant_id: "agent", command: { resume: { [first]: 1 } } })
-  type Answer<Reply> = (threadId: string) => Promise<Reply>
-  const inOrder = async <One, Other>(one: Answer<One>, other: Answer<Other>) => {
-    const threadId = await interrupted(http)
-    const { replies } = await http.db.transaction(async (tx) => {
-      await tx.run(sql`select from threads where thread_id = ${threadId} for update`)
-      const replies = [one(threadId), untilBlocked(http.db, 1).then(() => other(threadId))] as const
-      await untilBlocked(http.db, 2)
-      return { replies }
-    })
-    return Promise.all(replies)
-  }
-
-  const [resumed, refused] = await inOrder(resume, respond)
-  const [answered, waiting] = await inOrder(respond, resume)
-
-  assert.equal(resumed.status, 200)
-  assert.equal(refused.error, "no_such_interrupt")
-  assert.equal(answered.type, "success", answered.message)
-  assert.equal(waiting.status, 200)
 })

@@ -2,13 +2,14 @@
  * Two requests at the same moment, in each way in which two processes can execute them: the one happens as a whole between two statements of
  * the other. What both are answered, and what they leave, must be as if one had come after the other.
  */
+import assert from "node:assert/strict"
 import type { Database, Db } from "../db/database.js"
 import { sql } from "../db/sql.js"
 import { seedOfCommit } from "./seed-of-commit.js"
 import { until } from "./until.js"
 import { runsLongTests, runsWideTests } from "./wide-tests.js"
 
-/** What a client is told: the status, and what of the answer depends on no id and no time. What can be told only later is a function. */
+/** What a client is told: the HTTP status, and what of the answer depends on no id and no time. What can be told only later is a function. */
 export type Answer = readonly unknown[]
 
 /** @param by  names the client in what it writes */
@@ -17,8 +18,8 @@ export type Request<Client, Subject> = (client: Client, on: Subject, by: string)
 export interface Interleavings<World, Client, Subject> {
   readonly requests: Readonly<Record<string, Request<Client, Subject>>>
   readonly setups: Readonly<Record<string, (world: World) => Promise<Subject>>>
-  /** Cases that failed once: the setup and both requests. They are tried each time. */
-  readonly failedOnce: readonly (readonly [setup: string, one: string, two: string])[]
+  /** Cases that are tried each time, most of which failed once: the setup and both requests. */
+  readonly always: readonly (readonly [setup: string, one: string, two: string])[]
   /** What requests have left, without ids and times. */
   readonly leftOf: (db: Db, on: Subject) => Promise<unknown>
 }
@@ -38,7 +39,7 @@ export interface TwoProcesses<Client> {
  * @returns      how many interleavings were tried, and those that are like no order of the two
  */
 export async function interleave<Client, Subject, World extends TwoProcesses<Client>>(
-  { requests, setups, failedOnce, leftOf }: Interleavings<World, Client, Subject>,
+  { requests, setups, always, leftOf }: Interleavings<World, Client, Subject>,
   world: World,
   { cases: most }: { readonly cases: number },
 ): Promise<{ readonly tried: number; readonly odd: readonly string[] }> {
@@ -50,7 +51,11 @@ export async function interleave<Client, Subject, World extends TwoProcesses<Cli
   const inOrder = async (setUp: SetUp<World, Subject>, order: readonly Named<Client, Subject>[]) => {
     const on = await setUp(world)
     const answers: Record<string, Answer> = {}
-    for (const { by, request } of order) answers[by] = await request(second, on, by)
+    for (const { name, by, request } of order) {
+      const answer = await request(second, on, by)
+      assert.ok(Number(answer[0]) < 500, `"${name}" after "${Object.keys(answers)}" is ${JSON.stringify(answer)}`)
+      answers[by] = answer
+    }
     return outcomeOf(on, answers)
   }
   /** @returns undefined when the outer request has fewer statements */
@@ -78,7 +83,7 @@ export async function interleave<Client, Subject, World extends TwoProcesses<Cli
   )
   const every = runsLongTests ? 1 : Math.ceil(cases.length / (runsWideTests ? 10 * most : most))
   const seed = seedOfCommit()
-  const known = new Set(failedOnce.map((names) => names.join()))
+  const known = new Set(always.map((names) => names.join()))
   const taken = cases.filter(
     ({ setup, one, two }, number) => (number + seed) % every === 0 || known.has([setup, one.name, two.name].join()),
   )
