@@ -32,6 +32,7 @@ const run =
   (rest = "") =>
   (on: OnThread) =>
     thread(`/runs/${on.runId}${rest}`)(on)
+const checkpointId = "1f000000-0000-6000-8000-000000000000"
 const agent = { assistant_id: "agent", input: { x: 1 } }
 
 const addRun = (fields: object = {}) =>
@@ -51,7 +52,7 @@ const command = (method: string, params: object): Request<TestHttp, OnThread> =>
 const stream =
   (method: string, path: string, body?: object): Request<TestHttp, OnThread> =>
   async (http, on) =>
-    opened(http, on.threadId, await http.stream(method, thread(path)(on), body))
+    opened(http, { threadId: on.threadId }, await http.stream(method, thread(path)(on), body))
 
 interface Shown {
   readonly status: string
@@ -97,6 +98,18 @@ const onThreads: Interleavings<TwoServers, TestHttp, OnThread> = {
     "input.respond": command("input.respond", { interrupt_id: firstInterrupt, response: 1 }),
     "stream events": stream("POST", "/stream/events", everything),
     "stream thread": stream("GET", "/stream"),
+    "stream run": async (http, on) => opened(http, on, await http.stream("GET", run("/stream")(on))),
+    "input.inject": command("input.inject", { message: { role: "user", content: "and a tea" } }),
+    "state.fork": command("state.fork", { checkpoint_id: checkpointId }),
+    "cancel named runs": call("POST", () => "/runs/cancel", {
+      body: ({ threadId, runId }: OnThread) => ({ thread_id: threadId, run_ids: [runId] }),
+    }),
+    "list answers": call("GET", thread("/answers"), {
+      keep: (answers: unknown) => JSON.stringify(answers).length > 20,
+    }),
+    "get storage": call("GET", thread("/storage"), {
+      keep: ({ checkpoints }: { checkpoints: unknown }) => checkpoints,
+    }),
   },
   setups: {
     "no thread": async () => ({ threadId: randomUUID(), runId: randomUUID() }),
@@ -113,6 +126,9 @@ const onThreads: Interleavings<TwoServers, TestHttp, OnThread> = {
   always: [
     ["no thread", "run.start", "stream events"],
     ["a thread that is idle", "create or get thread", "delete thread"],
+    ["a thread that is idle", "delete thread", "list answers"],
+    ["a thread that is idle", "delete thread", "get storage"],
+    ["a thread with a waiting run", "roll run back", "cancel named runs"],
     ["a thread that asks", "run.start", "input.respond"],
     ["a thread that asks", "resume", "input.respond"],
   ],
@@ -140,7 +156,9 @@ async function withEndedRun(world: TwoServers, change: Sql): Promise<OnThread> {
   await world.db.run(sql`update runs set status = 'success', attempt = 1 where run_id = ${on.runId}`)
   await world.db.run(sql`update threads set ${change}, values = '{"n":1}' where thread_id = ${on.threadId}`)
   await world.db.run(sql`insert into checkpoints (thread_id, checkpoint_ns, checkpoint_id, checkpoint, metadata)
-    values (${on.threadId}, '', '1f000000-0000-6000-8000-000000000000', '{}', '{}')`)
+    values (${on.threadId}, '', ${checkpointId}, '{}', '{}')`)
+  await world.db.run(sql`insert into thread_answers (thread_id, run_id, interrupts, resume, answered_at, status)
+    values (${on.threadId}, ${on.runId}, '{}', '1', now(), 'success')`)
   return on
 }
 

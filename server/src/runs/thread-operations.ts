@@ -130,13 +130,17 @@ export async function cancelRuns(runs: Runs, caller: Caller, wanted: ManyRuns, a
     metadata: isSome ? { run_ids: wanted.runIds } : { status: wanted.status },
   })
   const found = await findRunsToStop(runs.db, isSome ? wanted : { statuses: statusesOf(wanted.status) }, filter)
-  if (found.length === 0) throw new NotFound("no run matches")
+  let areGone = true
   for (const { thread_id: threadId, run_id: runId } of found) {
-    // A run that was deleted meanwhile need not be stopped.
-    await stopRun(runs, { threadId, runId, action, wait: false, by: caller }).catch((error: unknown) => {
+    try {
+      await stopRun(runs, { threadId, runId, action, wait: false, by: caller })
+      areGone = false
+    } catch (error) {
+      // A run that was deleted meanwhile need not be stopped.
       if (!(error instanceof NotFound)) throw error
-    })
+    }
   }
+  if (areGone) throw new NotFound("no run matches")
 }
 
 const statusesOf = (status: "pending" | "running" | "all"): readonly RunStatus[] =>

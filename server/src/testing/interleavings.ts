@@ -61,21 +61,35 @@ export const call =
     return [status, ...(status < 300 && keep ? [keep(json as Json)] : [])]
   }
 
-/** A stream of a thread: once both requests are answered, whether it goes on if the thread does. */
-export function opened({ server }: TestHttp, threadId: string, { status, ended, leave }: OpenStream): Answer {
+/**
+ * A stream of a thread, or of one of its runs: once both requests are answered, whether it ended although what it follows goes on. If that is
+ * over, the stream must end; one that waits for its thread to be created follows nothing yet.
+ */
+export function opened(
+  { server }: TestHttp,
+  followed: { threadId: string; runId?: string },
+  stream: OpenStream,
+): Answer {
+  const { status, ended, leave } = stream
   if (status !== 200) return [status]
+  const { threadId, runId } = followed
   let hasEnded = false
   const end = () => {
     hasEnded = true
   }
   void ended.then(end, end)
-  const { threads, protocol } = server.streams
-  const goesOn = async () => {
-    const isThere = await server.db.row(sql`select from threads where thread_id = ${threadId}`)
-    const isSubscribed = () => threads.has(threadId) || protocol.has(threadId)
-    if (isThere) await until(() => hasEnded || isSubscribed(), { what: "the stream goes on, or has ended" })
+  const { threads, protocol, runs } = server.streams
+  const follows = () => (runId ? runs.has(runId) : threads.has(threadId) || protocol.has(threadId))
+  const isCutOff = async () => {
+    const goesOn = await server.db.row(
+      runId
+        ? sql`select from runs where run_id = ${runId} and status in ('pending', 'running')`
+        : sql`select from threads where thread_id = ${threadId}`,
+    )
+    if (goesOn) await until(() => hasEnded || follows(), { what: "the stream follows, or has ended" })
+    else await until(() => hasEnded || !follows(), { what: "the stream ends with what it follows" })
     leave()
-    return !(isThere && hasEnded)
+    return goesOn !== undefined && hasEnded
   }
-  return [status, goesOn]
+  return [status, isCutOff]
 }

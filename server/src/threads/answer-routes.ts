@@ -42,6 +42,8 @@ export function addThreadAnswersRoute(api: Api, { db }: { readonly db: Database 
     handle: async ({ c, params: { thread_id: threadId }, query }) => {
       await getThread(db, callerOf(c), threadId)
       const { answers, total } = await findAnswers(db, threadId, query)
+      // The thread may have been deleted after it was found.
+      if (total === 0) await getThread(db, callerOf(c), threadId)
       const page = answers.map(({ interrupts, resume, person: who, ...others }) => ({
         ...others,
         interrupts: new RawJson(interrupts),

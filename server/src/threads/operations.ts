@@ -268,6 +268,8 @@ export async function storageOf(db: Database, caller: Caller, threadId: string) 
     sizeOfChannels(db, threadId),
     sizeOfWrites(db, threadId),
   ])
+  // It may have been deleted meanwhile, and then it takes nothing.
+  await getThread(db, caller, threadId)
   const sum = (key: "versions" | "bytes") => channels.reduce((total, channel) => total + channel[key], 0)
   const entries = channels.map(({ channel, versions, bytes }) => [channel, { versions, bytes }])
   return {

@@ -35,6 +35,7 @@ export interface TwoProcesses<Client> {
 
 /**
  * Tries a share of all pairs in all setups, which the commit chooses; the long tests try all of them.
+ * `SUPERSTEP_PAIRS` is a regular expression: all cases are tried whose setup and requests, joined by commas, it matches.
  * @param cases  about how many, for a run of `npm test`; the wide tests try ten times as many
  * @returns      how many interleavings were tried, and those that are like no order of the two
  */
@@ -84,9 +85,11 @@ export async function interleave<Client, Subject, World extends TwoProcesses<Cli
   const every = runsLongTests ? 1 : Math.ceil(cases.length / (runsWideTests ? 10 * most : most))
   const seed = seedOfCommit()
   const known = new Set(always.map((names) => names.join()))
-  const taken = cases.filter(
-    ({ setup, one, two }, number) => (number + seed) % every === 0 || known.has([setup, one.name, two.name].join()),
-  )
+  const named = process.env.SUPERSTEP_PAIRS
+  const taken = cases.filter(({ setup, one, two }, number) => {
+    const names = [setup, one.name, two.name].join()
+    return named ? names.match(named) : (number + seed) % every === 0 || known.has(names)
+  })
   for (const { setup, setUp, one, two } of taken) {
     const orders = [await inOrder(setUp, [one, two]), await inOrder(setUp, [two, one])]
     for (const [outer, inner] of [
