@@ -25,7 +25,7 @@ export async function withControlDatabase<T>(
 ): Promise<T> {
   if (!alone && (await isOwned(home))) return runOn(home, config, work)
   await using _ownership = await takeOwnership(home, command)
-  return runOn(home, config, work)
+  return await runOn(home, config, work)
 }
 
 async function runOn<T>(home: Home, config: Config, work: (db: Database) => Promise<T>): Promise<T> {
