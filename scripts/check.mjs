@@ -8,6 +8,7 @@ import { join } from "node:path"
 import { checkFiles } from "./checks/check-files.mjs"
 import { checkImports } from "./checks/check-imports.mjs"
 import { checkPublished } from "./checks/check-published.mjs"
+import { checkReturns } from "./checks/check-returns.mjs"
 import { checkTime } from "./checks/check-time.mjs"
 import { checkTables } from "./checks/table-owners.mjs"
 import { checkVersions } from "./checks/versions.mjs"
@@ -40,7 +41,7 @@ const parts = {
       ),
     ),
   files: async () =>
-    lines([...checkFiles(sources()), ...checkTime(sources()), ...checkNotes(sources()), ...checkVersions(sources())]),
+    lines([checkFiles, checkTime, checkReturns, checkNotes, checkVersions].flatMap((check) => check(sources()))),
   "owners of tables": async () => lines(checkTables(sources())),
   "what is published": async () => {
     const { published } = await import("../toolkit/dist/published.js")

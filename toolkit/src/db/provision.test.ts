@@ -16,7 +16,7 @@ const oddName = () => `test "${randomBytes(6).toString("hex")}" --`
 
 async function ask(uri: string, statement: Sql): Promise<unknown> {
   await using db = openDatabase({ uri, log: silent })
-  return db.row(statement)
+  return await db.row(statement)
 }
 
 test("an owner works in its database, and its limit and password can be changed", async () => {

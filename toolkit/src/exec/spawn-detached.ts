@@ -43,6 +43,6 @@ export async function spawnDetached(command: DetachedCommand): Promise<ProcessId
     stdio: ["ignore", output?.fd ?? "inherit", output?.fd ?? "inherit", ...extraDescriptors],
   })
   child.unref()
-  if (child.pid !== undefined) return identifyNewChild(child.pid)
+  if (child.pid !== undefined) return await identifyNewChild(child.pid)
   throw await new Promise<Error>((resolve) => child.once("error", resolve))
 }

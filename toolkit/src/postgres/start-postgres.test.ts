@@ -24,7 +24,7 @@ const start = (folder: string) => startPostgres({ folder, log, stopWithParent: t
 /** Runs one statement as the superuser, or as whom the string names. */
 async function ask<Row extends object>(uri: string, statement: Parameters<ReturnType<typeof openDatabase>["row"]>[0]) {
   await using db = openDatabase({ uri, log })
-  return db.row<Row>(statement)
+  return await db.row<Row>(statement)
 }
 
 /** The folder of a Postgres that ran. @returns  also the pid file that it had */

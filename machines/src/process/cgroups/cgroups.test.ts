@@ -44,7 +44,7 @@ async function opened(child: ChildProcess): Promise<Told> {
 async function openedFrom(group: string): Promise<Told> {
   await using procsHandle = await openProcsHandle(group)
   const [command, ...args] = enteringArgv([process.execPath, program])
-  return opened(spawn(command, args, { ...somebody, stdio: ["ignore", "pipe", "inherit", procsHandle.fd] }))
+  return await opened(spawn(command, args, { ...somebody, stdio: ["ignore", "pipe", "inherit", procsHandle.fd] }))
 }
 
 /** A tree as a service manager would create it. @param delegated  the groups that belong to the user */
