@@ -1,6 +1,7 @@
 /** Pairs of requests on a deployment at the same moment (toolkit's testing/interleavings.ts). */
 import assert from "node:assert/strict"
 import { type TestContext, test } from "node:test"
+import { Secret } from "@superstep/toolkit/config/settings"
 import type { Database } from "@superstep/toolkit/db/database"
 import { identifier, sql } from "@superstep/toolkit/db/sql"
 import {
@@ -11,6 +12,7 @@ import {
   type TwoProcesses,
 } from "@superstep/toolkit/testing/interleavings"
 import { origin } from "./console/testing/sign-in.js"
+import { signedPush } from "./pushes/testing/deliveries.js"
 import { exampleDeployment, startApi, type TestApi } from "./testing/api.js"
 
 type Call = TestApi["call"]
@@ -23,6 +25,7 @@ interface Subject {
   readonly serving: string
 }
 
+const webhookSecret = "the installation's secret"
 const unknown = "00000000-0000-4000-8000-000000000000"
 
 // biome-ignore lint/suspicious/noExplicitAny: of a reply of any kind
@@ -85,6 +88,13 @@ const requests: Interleavings<TwoProcesses<Call>, Call, Subject>["requests"] = {
   "add host name": request("POST", deployment("/host-names"), {
     body: ({ name }) => ({ name: `${name}.example.test` }),
   }),
+  push: async (call) => {
+    const { path, headers, text } = signedPush("github", webhookSecret)
+    const reply = await call("POST", path, { text, headers: { "x-api-key": "", ...headers } })
+    return [reply.status, reply.body.result]
+  },
+  "build no push": request("PATCH", deployment(), { body: () => ({ source_config: { build_on_push: false } }) }),
+  "watch other paths": request("PATCH", deployment(), { body: () => ({ source_config: { watch_paths: ["docs"] } }) }),
   "list host names": request("GET", deployment("/host-names"), {
     keep: (list) => JSON.stringify(list).includes("example.test"),
   }),
@@ -124,6 +134,8 @@ const onDeployment: Interleavings<TwoProcesses<Call>, Call, Subject> = {
     "a revision that serves": async (world) => served(world.db, await created(world)),
     "a revision in progress beside the one that serves": async (world) =>
       next(world.second, await served(world.db, await created(world))),
+    "a revision that serves, of a branch that is built": async (world) =>
+      served(world.db, await created(world, { build_on_push: true })),
     "a canary": async (world) => {
       const on = await next(world.second, await served(world.db, await created(world, { canary_weight: 10 })))
       await world.db.run(sql`update revisions set status = 'DEPLOYED', stage = null, finished_at = now(), commit_sha = ${"b".repeat(40)}, role = 'canary'
@@ -131,7 +143,10 @@ const onDeployment: Interleavings<TwoProcesses<Call>, Call, Subject> = {
       return on
     },
   },
-  always: [],
+  always: [
+    ["a revision that serves, of a branch that is built", "push", "build no push"],
+    ["a revision that serves, of a branch that is built", "push", "watch other paths"],
+  ],
   leftOf: async (db, { name }) => {
     const deployments = await db.rows<{ deployment_id: string; left: object }>(sql`
       select deployment_id, to_jsonb(d) - ${ofOneCase}::text[] || jsonb_build_object('is_deleted', delete_requested_at is not null) as left
@@ -139,7 +154,10 @@ const onDeployment: Interleavings<TwoProcesses<Call>, Call, Subject> = {
     const ids = deployments.map(({ deployment_id }) => deployment_id)
     const revisions = await db.rows(sql`
       select to_jsonb(r) - ${ofOneCase}::text[] as left from revisions r where deployment_id = any (${ids}::uuid[]) order by deployment_id, seq`)
-    return [deployments.map(({ left }) => left), revisions]
+    const branches = await db.rows(
+      sql`select ref, sha from watched_branches where deployment_id = any (${ids}::uuid[]) order by deployment_id`,
+    )
+    return [deployments.map(({ left }) => left), revisions, branches]
   },
 }
 
@@ -306,7 +324,7 @@ async function hunt<Subject>(
   t: TestContext,
   interleavings: Interleavings<TwoProcesses<Call>, Call, Subject>,
 ): Promise<void> {
-  const options = { consoleOrigins: [origin] }
+  const options = { consoleOrigins: [origin], webhookSecrets: [new Secret(webhookSecret)] }
   await using api = await startApi(options)
   const place = new BetweenStatements()
   await using outer = await startApi({ ...options, db: place.database(api.db), key: api.key })

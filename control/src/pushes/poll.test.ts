@@ -121,6 +121,21 @@ test("one poll serves all deployments of a repository, each with its branch", as
   assert.deepEqual(await pushed(off), [])
 })
 
+test("a push is not built when the deployment stops to build pushes while its host is asked", async () => {
+  const id = await deployment()
+  await resolved(id, repository.git("rev-parse", "main"))
+  repository.commit({ "a.txt": "2" })
+  const patched: GitSource["heads"] = async (...asked) => {
+    const heads = await git.heads(...asked)
+    await api.change(id, { source_config: { build_on_push: false } })
+    return heads
+  }
+
+  await look({ ...counting, heads: patched })
+
+  assert.deepEqual(await pushed(id), [])
+})
+
 test("polling waits for a revision that is about to resolve the branch", async () => {
   const id = await deployment()
   const sha = repository.commit({ "a.txt": "2" })

@@ -8,7 +8,7 @@ import { Unauthenticated } from "@superstep/toolkit/errors/errors"
 import type { Log } from "@superstep/toolkit/log/log"
 import { CannotOpen, type MasterKey } from "../secrets/seal.js"
 import { buildPush, knowPush } from "./build-push.js"
-import { decidePush, watchedRef } from "./decide.js"
+import { decidePush, follows } from "./decide.js"
 import { deliveryId, readDelivery } from "./delivery.js"
 import { openSecrets } from "./operations.js"
 import type { GitEvent, Outcome, Provider, PullRequestEvent, Push } from "./push.js"
@@ -168,13 +168,14 @@ async function push({ key, lookMs }: Receiver, tx: Db, it: GitDeployment, event:
     await skipPush(tx, it, event, lookMs)
     return { deployment_id, name, result: "ignored", detail: decision.ignored, revision_id: null }
   }
-  const built = await buildPush(tx, key, it, { sha: decision.build, ref: event.ref, isWebhook: true, lookInMs: lookMs })
+  const known = { sha: decision.build, ref: event.ref, isWebhook: true, lookInMs: lookMs }
+  const built = await buildPush(tx, key, it, { ...known, event })
   return { deployment_id, name, ...built }
 }
 
 /** Remembers a push that is not built: the next poll must not build it either. */
 async function skipPush(tx: Db, it: GitDeployment, { ref, after }: Push, lookMs: number): Promise<void> {
-  if (after === null || !it.source_config.build_on_push || watchedRef(it.repo_ref) !== ref) return
+  if (after === null || !follows(it, ref)) return
   await knowPush(tx, it, { sha: after, ref, isWebhook: true, lookInMs: lookMs })
 }
 
