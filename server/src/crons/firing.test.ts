@@ -1,6 +1,7 @@
 /** Crons that are due, fired by the loops of real servers on a real database. */
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
 import { until } from "@superstep/toolkit/testing/until"
 import { onBehalfOf } from "../auth/caller.js"
@@ -8,7 +9,9 @@ import { activate } from "../serving/activation.js"
 import { freshHttp, startTestHttp } from "../testing/test-http.js"
 import { serverDatabase, startTestServer } from "../testing/test-server.js"
 import { newThread } from "../testing/thread-streams.js"
+import { fireCron } from "./firing.js"
 import { prepareCron } from "./operations.js"
+import { takeDueCrons } from "./queries.js"
 import { newCron } from "./schema.js"
 import { type Cron, created, cronOf, hourly, makeDue, runsOf, startedRuns } from "./testing/cron.js"
 
@@ -231,3 +234,33 @@ test("crons that fail do not block later ones", async () => {
   const waiting = await http.db.rows(sql`select 1 from crons where next_run_date <= now()`)
   assert.equal(waiting.length, 5)
 })
+
+for (const [changes, what] of [
+  [1, "a change that is answered before a cron fires is in its run (CR8)"],
+  [Number.POSITIVE_INFINITY, "a cron that is changed all the time still fires (CR8)"],
+] as const) {
+  test(what, async () => {
+    await using http = await freshHttp({ graphs: ["agent"] })
+    await http.server.crons.stop()
+    const { cron_id } = await created(http, { ...hourly, on_run_completed: "keep" })
+    await makeDue(http.db, cron_id)
+    let changed = 0
+    const changedBefore: Database = {
+      ...http.db,
+      transaction: async (work) => {
+        if (changed < changes) await http.send("PATCH", `/runs/crons/${cron_id}`, { input: { n: 1 + ++changed } })
+        return http.db.transaction(work)
+      },
+    }
+    const [due] = await takeDueCrons(http.db, null, { limit: 1, except: [], holdMs: 1000 })
+    assert.ok(due)
+
+    await fireCron({ ...http.server, db: changedBefore }, due)
+    const [run] = await startedRuns(http.server, 1)
+
+    assert.equal((await runsOf(http.db, cron_id)).length, 1)
+    assert.ok(changed > 0)
+    if (changes === 1) assert.equal(run?.order.input, '{"n":2}')
+    assert.ok(new Date(String((await cronOf(http, cron_id)).next_run_date)) > new Date())
+  })
+}

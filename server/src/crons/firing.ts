@@ -6,25 +6,37 @@ import { createRun } from "../runs/creation.js"
 import type { Runs } from "../runs/operations.js"
 import type { NewRunBody } from "../runs/schema.js"
 import type { CronRow } from "./cron.js"
-import { type DueCron, disableCron, findNeeds, takeDueTime } from "./queries.js"
+import { type DueCron, disableCron, findDueCron, findNeeds, takeDueTime } from "./queries.js"
 import { nextRunDate } from "./schedule.js"
 
 /** Another server has fired the cron, or a client changed it at this moment. */
 class DueTimeTaken extends Conflict {}
 
+// A client would have to change the cron this often within some milliseconds each. Then the cron fires as it was read last.
+const maxReads = 5
+
 /**
  * Fires a cron once for its due time, however many servers try (CR1), and however many due times were missed (CR2).
+ * If a client changes the cron meanwhile, it fires as the client has changed it (CR8).
  * A cron whose run cannot be created is skipped until it is due again; if it can never be created, the cron is disabled (CR4).
  * @throws Unavailable  or an unknown error: the due time stays, to be tried again
  */
 export async function fireCron(runs: Runs, cron: DueCron): Promise<void> {
+  const { db, claimer } = runs
+  let current: DueCron | undefined = cron
+  for (let reads = 1; current && reads <= maxReads; reads++) {
+    const version = reads < maxReads ? current.version : undefined
+    if (await fireAsRead(runs, current, version)) return
+    current = await findDueCron(db, claimer.revisionId, current)
+  }
+}
+
+/** @returns false when the due time could not be taken: it is no longer due, or it has another version */
+async function fireAsRead(runs: Runs, cron: DueCron, version: string | undefined): Promise<boolean> {
   const { db, log, claimer } = runs
   const next = cron.is_over ? null : nextRunDate(cron, cron.now)
-  const firing = { cronId: cron.cron_id, due: cron.due, next, revisionId: claimer.revisionId }
-  if (cron.is_over) {
-    await takeDueTime(db, firing)
-    return
-  }
+  const firing = { cronId: cron.cron_id, due: cron.due, version, next, revisionId: claimer.revisionId }
+  if (cron.is_over) return takeDueTime(db, firing)
   try {
     const run = await createRun(runs, {
       // Access was checked when the cron was created; a later change of the rules does not stop it.
@@ -39,12 +51,13 @@ export async function fireCron(runs: Runs, cron: DueCron): Promise<void> {
     })
     log.info({ cron_id: cron.cron_id, run_id: run.run_id, thread_id: run.thread_id }, "cron created a run")
   } catch (error) {
-    if (error instanceof DueTimeTaken) return
+    if (error instanceof DueTimeTaken) return false
     if (!(error instanceof KnownError) || error instanceof Unavailable) throw error
     // If the run was rejected before it was inserted, the due time has not been taken yet.
-    await takeDueTime(db, firing)
+    if (!(await takeDueTime(db, firing))) return false
     await skip(runs, cron, error)
   }
+  return true
 }
 
 async function skip({ db, log }: Runs, cron: DueCron, error: KnownError): Promise<void> {

@@ -42,7 +42,7 @@ export const findCron = (db: Db, cronId: string, filter: MetadataFilter | undefi
 export const lockCron = (tx: Db, cronId: string, filter: MetadataFilter | undefined): Promise<CronRow | undefined> =>
   tx.row(sql`select ${columns} from crons where cron_id = ${cronId} and ${isSeen(filter)} for update`)
 
-/** Writes the fields that a client may change. A server that fires the cron at this moment finds its due time changed. */
+/** Writes the fields that a client may change. A server that fires the cron at this moment finds another version. */
 export const updateCron = (tx: Db, cron: CronRow): Promise<CronRow | undefined> =>
   tx.row(sql`
     update crons set schedule = ${cron.schedule}, timezone = ${cron.timezone}, end_time = ${cron.end_time},
@@ -110,10 +110,15 @@ export interface DueCron extends CronRow {
   readonly created_by: string | null
   /** The due time in Postgres' text form, to the microsecond: a server fires only while this value is unchanged. */
   readonly due: string
+  /** The time of the last change by a client, in the same form: the run is made from the cron as it was then. */
+  readonly version: string
   readonly now: Date
   /** Whether it ended while no server could fire it. */
   readonly is_over: boolean
 }
+
+const dueColumns = sql`${columns}, created_by, next_run_date::text as due, updated_at::text as version, superstep_now() as now,
+  coalesce(end_time < superstep_now() - interval '1 minute', false) as is_over`
 
 /**
  * Takes due crons to fire, the longest due first; none unless this revision is the active one (CR3). Other servers skip them for
@@ -133,8 +138,17 @@ export const takeDueCrons = (
       order by next_run_date limit ${limit} for update skip locked)
     update crons set taken_until = superstep_now() + make_interval(secs => ${holdMs} / 1000.0)
     where cron_id in (select cron_id from due)
-    returning ${columns}, created_by, next_run_date::text as due, superstep_now() as now,
-      coalesce(end_time < superstep_now() - interval '1 minute', false) as is_over`)
+    returning ${dueColumns}`)
+
+/** A taken cron as it is now; undefined when it is no longer due at the same time, or when this revision is not the active one. */
+export const findDueCron = (
+  db: Db,
+  revisionId: string | null,
+  { cron_id, due }: DueCron,
+): Promise<DueCron | undefined> =>
+  db.row(sql`
+    select ${dueColumns} from crons
+    where cron_id = ${cron_id} and next_run_date = ${due}::timestamptz and is_active(${revisionId})`)
 
 /** Releases a cron that could not be fired here, so that any server can take it. */
 export const giveBackCron = (db: Db, { cron_id, due }: DueCron): Promise<number> =>
@@ -155,6 +169,8 @@ export const nextDueMs = async (db: Db, revisionId: string | null): Promise<numb
 interface Firing {
   readonly cronId: string
   readonly due: string
+  /** Undefined: whatever clients have changed. */
+  readonly version: string | undefined
   readonly next: Date | null
   readonly revisionId: string | null
 }
@@ -163,10 +179,11 @@ interface Firing {
  * Takes a due time, and sets the next one. A second server that tries waits for the first, and finds the time taken (CR1).
  * @returns whether the due time could be taken
  */
-export const takeDueTime = async (tx: Db, { cronId, due, next, revisionId }: Firing): Promise<boolean> =>
+export const takeDueTime = async (tx: Db, { cronId, due, version, next, revisionId }: Firing): Promise<boolean> =>
   (await tx.run(sql`
     update crons set next_run_date = ${next}, taken_until = null
-    where cron_id = ${cronId} and next_run_date = ${due}::timestamptz and is_active(${revisionId})`)) === 1
+    where cron_id = ${cronId} and next_run_date = ${due}::timestamptz and is_active(${revisionId})
+      and (${version ?? null}::timestamptz is null or updated_at = ${version ?? null}::timestamptz)`)) === 1
 
 /** Whether a cron's assistant and thread still exist. */
 export const findNeeds = async (db: Db, { assistant_id, thread_id }: CronRow) => {

@@ -27,9 +27,11 @@ export async function created(http: TestHttp, fields: object = {}, path = "/runs
 export const cronOf = async (http: TestHttp, cronId: string) =>
   (await http.send("GET", `/runs/crons/${cronId}`)).json as Cron
 
-/** Moves a cron's due time into the past. */
+/** Moves a cron's due time into the past. Like each due time of a schedule, it is one that a `Date` holds exactly. */
 export async function makeDue(db: Db, cronId: string, ago = "1 second"): Promise<void> {
-  await db.run(sql`update crons set next_run_date = now() - ${ago}::interval where cron_id = ${cronId}`)
+  await db.run(
+    sql`update crons set next_run_date = date_trunc('second', now() - ${ago}::interval) where cron_id = ${cronId}`,
+  )
   await db.run(sql`select pg_notify('crons_changed', '')`)
 }
 
