@@ -144,12 +144,14 @@ const onDeployment: Interleavings<TwoProcesses<Call>, Call, Subject> = {
     },
   },
   always: [
+    ["a first revision in progress", "create", "delete"],
     ["a revision that serves, of a branch that is built", "push", "build no push"],
     ["a revision that serves, of a branch that is built", "push", "watch other paths"],
   ],
   leftOf: async (db, { name }) => {
     const deployments = await db.rows<{ deployment_id: string; left: object }>(sql`
-      select deployment_id, to_jsonb(d) - ${ofOneCase}::text[] || jsonb_build_object('is_deleted', delete_requested_at is not null) as left
+      select deployment_id, to_jsonb(d) - ${ofOneCase}::text[] || jsonb_build_object('is_deleted', delete_requested_at is not null,
+        'has_own_route', route_name = name) as left
       from deployments d where name = ${name} order by created_at, deployment_id`)
     const ids = deployments.map(({ deployment_id }) => deployment_id)
     const revisions = await db.rows(sql`

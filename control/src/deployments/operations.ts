@@ -122,23 +122,33 @@ async function checkReferences(
  * that a deployment which is deleted and created again keeps its address.
  */
 export async function takeName(tx: Db, deployment: Omit<NewDeployment, "routeName">): Promise<void> {
-  const { name, agent, workspaceId } = deployment
+  const { name, workspaceId } = deployment
   await lockWorkspace(tx, workspaceId)
   for (const routeName of routeNames(deployment)) {
     if (await insertDeployment(tx, { ...deployment, routeName })) return
-    const other = await idOfName(tx, workspaceId, name)
-    if (other) {
-      throw new Conflict(`A deployment named ${name} exists: choose another name`, "name_taken", {
-        conflicting_id: other,
-      })
-    }
-    const twin = agent && (await idOfAgent(tx, workspaceId, agent))
-    if (twin) {
-      const words = `Agent ${agent.id} has a deployment for ${agent.environment} already: change it instead`
-      throw new Conflict(words, "agent_taken", { conflicting_id: twin })
-    }
+    await requireFree(tx, deployment)
+    // The deployment that had the name or the agent may have been deleted since the attempt, and its address is free, too.
+    if (await insertDeployment(tx, { ...deployment, routeName })) return
   }
   throw new Conflict(`The address of ${name} is taken: choose another name`, "route_taken")
+}
+
+/** @throws Conflict  a deployment of the workspace has the name or the agent's environment */
+async function requireFree(
+  tx: Db,
+  { workspaceId, name, agent }: Pick<NewDeployment, "workspaceId" | "name" | "agent">,
+): Promise<void> {
+  const other = await idOfName(tx, workspaceId, name)
+  if (other) {
+    throw new Conflict(`A deployment named ${name} exists: choose another name`, "name_taken", {
+      conflicting_id: other,
+    })
+  }
+  const twin = agent && (await idOfAgent(tx, workspaceId, agent))
+  if (twin) {
+    const words = `Agent ${agent.id} has a deployment for ${agent.environment} already: change it instead`
+    throw new Conflict(words, "agent_taken", { conflicting_id: twin })
+  }
 }
 
 /** The names that a deployment may have in its address, the preferred one first. */
