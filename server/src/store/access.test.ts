@@ -1,6 +1,8 @@
 /** Access rules for items (agent-server-api §9, §12.3). */
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import type { Database } from "@superstep/toolkit/db/database"
+import type { Sql } from "@superstep/toolkit/db/sql"
 import { Conflict, Forbidden, InvalidInput, NotFound, Refused } from "@superstep/toolkit/errors/errors"
 import { anyone, type Caller } from "../auth/caller.js"
 import { callerWith } from "../testing/callers.js"
@@ -123,4 +125,34 @@ test("a rule may change the namespace, which is validated like that of a request
     const wrong = callerWith(undefined, (value) => ({ ...value, namespace }))
     await assert.rejects(put(store, wrong, "k", {}), refusal)
   }
+})
+
+/** A database where another caller puts an item once, after a read that found none. */
+function putAfterRead(db: Database, putItem: () => Promise<void>): Database {
+  let isPut = false
+  const after = async <T>(found: T): Promise<T> => {
+    if (!isPut && !found) {
+      isPut = true
+      await putItem()
+    }
+    return found
+  }
+  return {
+    ...db,
+    row: async <Row extends object>(statement: Sql) => after(await db.row<Row>(statement)),
+    run: async (statement) => after(await db.run(statement)),
+  }
+}
+
+test("an item that its owner puts while it is read or deleted is not hidden from the owner", async () => {
+  await using db = await serverDatabase()
+  const meanwhile = (key: string, by: Caller, value: object) =>
+    storeOf(putAfterRead(db, () => put(storeOf(db), by, key, value)))
+
+  const found = await getItem(meanwhile("a", ann, { owner: "ann" }), ann, at("a"))
+  await deleteItem(meanwhile("b", ann, { owner: "ann" }), ann, at("b"))
+
+  assert.equal(found, null)
+  assert.deepEqual(await search(storeOf(db), anyone), ["a"])
+  await assert.rejects(deleteItem(meanwhile("c", bob, { owner: "bob" }), ann, at("c")), NotFound)
 })

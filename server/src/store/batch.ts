@@ -60,8 +60,8 @@ async function read(store: Store, operation: Exclude<StoreOperation, { op: "put"
   const { db, ttl } = store
   switch (operation.op) {
     case "get": {
-      const item = await findItem(db, toPlace(operation), { refreshTtl: operation.refresh_ttl ?? ttl.refreshOnRead })
-      return item ? renderItem(item) : null
+      const found = await findItem(db, toPlace(operation), { refreshTtl: operation.refresh_ttl ?? ttl.refreshOnRead })
+      return found ? renderItem(found.item) : null
     }
     case "search": {
       const { namespace_prefix: namespacePrefix, filter, query, limit, offset, refresh_ttl } = operation

@@ -6,6 +6,7 @@ import { problemsOf } from "@superstep/toolkit/http/problems"
 import type { z } from "zod"
 import { recordedDeletion } from "../acts/deletions.js"
 import type { AccessEvent, Caller } from "../auth/caller.js"
+import type { MetadataFilter } from "../auth/metadata-filter.js"
 import { withDefaultTtl } from "./batch.js"
 import { type Item, type Namespace, toPlace } from "./item.js"
 import {
@@ -13,9 +14,10 @@ import {
   fieldNamesAt,
   findItem,
   holdPlace,
-  isItemThere,
+  isItemVisible,
   keepExpiry,
   listNamespaces as listInDatabase,
+  type Place,
   putItems,
   searchItems as searchInDatabase,
   wouldBeVisible,
@@ -84,10 +86,10 @@ export async function getItem(store: Store, caller: Caller, asked: z.output<type
   const { value, filter } = await authorized(caller, "store:get", askedItem, asked)
   if (value.namespace.length === 0) return null
   const [place, refreshTtl] = [toPlace(value), asked.refresh_ttl ?? store.ttl.refreshOnRead]
-  const item = await findItem(store.db, place, { refreshTtl, filter })
-  if (item) return item
-  if (filter && (await isItemThere(store.db, place))) throw notFound()
-  return null
+  const found = await findItem(store.db, place, { refreshTtl, filter })
+  if (!found) return null
+  if (!found.isVisible) throw notFound()
+  return found.item
 }
 
 /**
@@ -100,15 +102,24 @@ export async function deleteItem(store: Store, caller: Caller, asked: z.output<t
   if (value.namespace.length === 0) return
   const place = toPlace(value)
   const id = [value.namespace.join("."), value.key].join("/")
-  const isDeleted = await recordedDeletion(
-    store.db,
-    caller,
-    (tx) => deleteInDatabase(tx, place, filter),
-    (it) => (it ? [{ type: "store_item", id }] : []),
-  )
-  if (isDeleted || filter === undefined) return
-  if (await isItemThere(store.db, place)) throw notFound()
-  if (!(await wouldBeVisible(store.db, place, "{}", filter))) throw forbidden()
+  const deleteVisible = () =>
+    recordedDeletion(
+      store.db,
+      caller,
+      (tx) => deleteInDatabase(tx, place, filter),
+      (it) => (it ? [{ type: "store_item", id }] : []),
+    )
+  while (!(await deleteVisible()) && filter !== undefined) {
+    const isVisible = await isItemVisible(store.db, place, filter)
+    if (isVisible === false) throw notFound()
+    // Otherwise it was put after the deletion had found none: it is deleted now.
+    if (isVisible === undefined) return requireVisiblePlace(store, place, filter)
+  }
+}
+
+/** @throws Forbidden  the caller would not be allowed to see an item there */
+async function requireVisiblePlace({ db }: Store, place: Place, filter: MetadataFilter): Promise<void> {
+  if (!(await wouldBeVisible(db, place, "{}", filter))) throw forbidden()
 }
 
 export async function searchItems(

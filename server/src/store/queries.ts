@@ -68,11 +68,20 @@ const refreshed = sql`refreshed as (
 const findAndRefresh = (found: Sql, refreshTtl: boolean, order: Sql): Sql =>
   refreshTtl ? sql`with found as (${found}), ${refreshed} select * from found ${order}` : found
 
-export async function findItem(db: Db, place: Place, { refreshTtl, filter }: Reading): Promise<Item | undefined> {
-  const found = sql`select ${itemColumns}, null as score from store s
-    where ${isAt(place)} and ${isThere} and ${isVisible(filter)}`
-  const row = await db.row<ItemRow>(findAndRefresh(found, refreshTtl, sql``))
-  return row && toItem(row)
+/** Finds an item, and whether the caller may see it: at the same moment, since its owner may put it between two statements. */
+export async function findItem(
+  db: Db,
+  place: Place,
+  { refreshTtl, filter }: Reading,
+): Promise<{ readonly item: Item; readonly isVisible: boolean } | undefined> {
+  const there = sql`select ${itemColumns}, null as score, ${isVisible(filter)} as is_visible from store s
+    where ${isAt(place)} and ${isThere}`
+  const row = await db.row<ItemRow & { readonly is_visible: boolean }>(
+    refreshTtl
+      ? sql`with there as (${there}), found as (select prefix, key from there where is_visible), ${refreshed} select * from there`
+      : there,
+  )
+  return row && { item: toItem(row), isVisible: row.is_visible }
 }
 
 /**
@@ -174,8 +183,17 @@ export async function deleteItem(db: Db, place: Place, filter: MetadataFilter | 
   return (await db.run(sql`delete from store s where ${isAt(place)} and ${isThere} and ${isVisible(filter)}`)) > 0
 }
 
-export const isItemThere = async (db: Db, place: Place): Promise<boolean> =>
-  (await db.row(sql`select from store s where ${isAt(place)} and ${isThere}`)) !== undefined
+/** Whether the caller may see the item. @returns undefined when there is no item */
+export async function isItemVisible(
+  db: Db,
+  place: Place,
+  filter: MetadataFilter | undefined,
+): Promise<boolean | undefined> {
+  const row = await db.row<{ visible: boolean }>(
+    sql`select ${isVisible(filter)} as visible from store s where ${isAt(place)} and ${isThere}`,
+  )
+  return row?.visible
+}
 
 /** Whether the caller would see an item with this value (JSON text) at this place. */
 export async function wouldBeVisible(db: Db, { prefix, key }: Place, value: string, filter: MetadataFilter) {
