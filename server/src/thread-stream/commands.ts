@@ -19,9 +19,9 @@ const commands: Readonly<Record<string, Execute>> = {
   "input.respond": respond,
   "input.inject": inject,
   "state.fork": fork,
-  "state.get": async (runs, request) => read(runs, request, await stateOf(runs, request)),
-  "state.listCheckpoints": async (runs, request) => read(runs, request, await checkpointsOf(runs, request)),
-  "agent.getTree": async (runs, request) => read(runs, request, await treeOf(runs, request)),
+  "state.get": (runs, request) => read(runs, request, stateOf),
+  "state.listCheckpoints": (runs, request) => read(runs, request, checkpointsOf),
+  "agent.getTree": (runs, request) => read(runs, request, treeOf),
 }
 
 const onSocketsOnly = ["subscription.subscribe", "subscription.unsubscribe", "subscription.reconnect"]
@@ -54,8 +54,14 @@ function codeOf(error: KnownError): CommandError {
   return error.code === "invalid_input" || error.code === "refused" ? "invalid_argument" : "unknown_error"
 }
 
-async function read({ db }: RunRoutes, { threadId }: CommandRequest, result: object): Promise<Executed> {
-  return { result, appliedThroughSeq: await currentPlace(db, threadId) }
+/** The place is read first: a client continues after it, so it must not cover an event that the result does not have. */
+async function read(
+  runs: RunRoutes,
+  request: CommandRequest,
+  resultOf: (runs: RunRoutes, request: CommandRequest) => Promise<object>,
+): Promise<Executed> {
+  const appliedThroughSeq = await currentPlace(runs.db, request.threadId)
+  return { result: await resultOf(runs, request), appliedThroughSeq }
 }
 
 const parsed = <T>(value: unknown): T => parsedJson(value) as T

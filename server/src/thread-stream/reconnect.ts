@@ -17,6 +17,8 @@ export async function reconnected(
   { params, hasSubscription }: { readonly params: unknown; readonly hasSubscription: (id: string) => boolean },
 ): Promise<Executed> {
   const { run_id: runId, last_event_id: lastEventId, subscriptions } = parseParams(reconnect, params)
+  // Read first: the client continues after it, so it must not cover an event that the result does not have.
+  const appliedThroughSeq = await currentPlace(db, threadId)
   const items = await lifecycleOf(db, threadId, runId)
   const after = await placeAfter(db, threadId, lastEventId)
   const result = {
@@ -24,7 +26,7 @@ export async function reconnected(
     missed_events: await eventsAfter(db, threadId, { after, accepts: isProtocolEvent }),
     current_namespaces: statuses(items),
   }
-  return { result, appliedThroughSeq: await currentPlace(db, threadId) }
+  return { result, appliedThroughSeq }
 }
 
 /** The last status of each namespace, in the order in which they started. */

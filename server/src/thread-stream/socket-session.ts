@@ -173,11 +173,12 @@ export class SocketSession {
     const accepts = channelFilter(filter)
     const since = filter.since ?? -1
     const isThere = await this.#isThere()
+    // Read before the events are counted, so that it covers only events that are counted.
+    const place = isThere ? await currentPlace(this.#runs.db, threadId) : 0
     const result = {
       subscription_id: randomUUID(),
       replayed_events: isThere ? await eventsAfter(this.#runs.db, threadId, { after: since, accepts }) : 0,
     }
-    const place = isThere ? await currentPlace(this.#runs.db, threadId) : 0
     this.#send(successReply(id, threadId, { result, appliedThroughSeq: place }))
     if (this.#closed.signal.aborted) return
     this.#coming.set(result.subscription_id, { accepts, since })
