@@ -5,10 +5,12 @@ import { sql } from "@superstep/toolkit/db/sql"
 import type { AssistantRow } from "../assistants/assistant.js"
 import { anyone } from "../auth/caller.js"
 import { addRun } from "../testing/as-anyone.js"
+import { BetweenStatements } from "../testing/between-statements.js"
 import { callerWith } from "../testing/callers.js"
 import { freshServer } from "../testing/test-server.js"
-import { type A2aParts, requireTask } from "./operations.js"
+import { type A2aParts, cancelTask, listTasks, requireTask } from "./operations.js"
 import { taskKey } from "./queries.js"
+import { codes } from "./wire.js"
 
 test("a task whose question is answered while it is read is not reported as canceled", async () => {
   await using server = await freshServer({ slots: 0 })
@@ -56,4 +58,30 @@ test("a task that is cancelled while it waits behind an open question is cancele
   await addRun(server, { on: threadId, after_seconds: 3600 })
 
   assert.deepEqual([...before, ...(await states())], ["input-required", "canceled", "input-required", "canceled"])
+})
+
+test("a task that is deleted while tasks are listed is left out of the list; one that is deleted while it is cancelled is not found", async () => {
+  await using server = await freshServer({ slots: 0 })
+  const [threadId, kept, listed, cancelled, assistantId] = Array.from({ length: 5 }, () => randomUUID())
+  await server.db.run(sql`insert into threads (thread_id, status) values (${threadId}, 'busy')`)
+  for (const runId of [kept, listed, cancelled])
+    await server.db.run(sql`
+      insert into runs (run_id, thread_id, assistant_id, graph_id, status, metadata, kwargs, multitask_strategy)
+      values (${runId}, ${threadId}, ${assistantId}, 'agent', 'pending', '{}', '{}', 'enqueue')`)
+  const between = new BetweenStatements()
+  const parts = { ...server, db: between.database(server.db) } as unknown as A2aParts
+  const request = { caller: anyone, assistant: { assistant_id: assistantId } as AssistantRow, headers: new Headers() }
+  const deleting = (runId: string | undefined) => () => server.db.run(sql`delete from runs where run_id = ${runId}`)
+  const list = async () =>
+    (await listTasks(parts, request, { contextId: `${threadId}`, limit: 10, offset: 0 })).tasks.map(({ id }) => id)
+
+  between.after(/select run_id from runs/, deleting(listed))
+  const tasks = await list()
+  between.after(/from runs first join/, deleting(cancelled))
+  const cancelling = cancelTask(parts, request, `${cancelled}`, new AbortController().signal)
+  await assert.rejects(cancelling, { rpcCode: codes.taskNotFound })
+  between.after(/select run_id from runs/, () => server.db.run(sql`delete from threads`))
+  await assert.rejects(list(), { rpcCode: codes.invalidParams })
+
+  assert.deepEqual(tasks.toSorted(), [kept, cancelled].toSorted())
 })

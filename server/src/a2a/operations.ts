@@ -145,7 +145,10 @@ export async function cancelTask(parts: A2aParts, asking: Asking, taskId: string
     throw new RpcError(codes.taskNotCancelable, `task ${taskId} is ${state} and cannot be canceled`)
   }
   const ids = { threadId: run.thread_id, runId: run.run_id }
-  await cancelRun(parts, { caller: asking.caller, ...ids, action: "interrupt", wait: true, signal })
+  await cancelRun(parts, { caller: asking.caller, ...ids, action: "interrupt", wait: true, signal }).catch((error) => {
+    // The run was deleted after the task was found.
+    throw error instanceof NotFound ? taskNotFound(taskId) : error
+  })
   return requireTask(parts, asking, taskId)
 }
 
@@ -163,6 +166,17 @@ export async function listTasks(parts: A2aParts, asking: Asking, { contextId, li
   await getThread(parts.db, asking.caller, threadId).catch(asParams)
   const page = { threadId, assistantId: asking.assistant.assistant_id, limit: limit + 1, offset }
   const ids = await findTaskIds(parts.db, page)
-  const tasks = await Promise.all(ids.slice(0, limit).map((id) => requireTask(parts, asking, id)))
+  const found = await Promise.all(ids.slice(0, limit).map((id) => taskIfThere(parts, asking, id)))
+  const tasks = found.filter((task) => task !== undefined)
+  // The thread may have been deleted after it was found.
+  if (tasks.length === 0) await getThread(parts.db, asking.caller, threadId).catch(asParams)
   return { tasks, nextPageToken: ids.length > limit ? String(offset + limit) : "" }
+}
+
+/** @returns undefined for a task that was deleted after its id was read */
+function taskIfThere(parts: A2aParts, asking: Asking, taskId: string): Promise<Task | undefined> {
+  return requireTask(parts, asking, taskId).catch((error) => {
+    if (error instanceof RpcError && error.rpcCode === codes.taskNotFound) return undefined
+    throw error
+  })
 }
