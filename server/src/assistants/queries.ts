@@ -126,6 +126,12 @@ export const findVersions = (
 export const deleteAssistant = (db: Db, assistantId: string): Promise<number> =>
   db.run(sql`delete from assistants where assistant_id = ${assistantId}`)
 
+/** Resolves when the transactions are over that create runs of an assistant and have read it (`begin_run`). It must hold no lock. */
+export const untilNoneIsCreated = (db: Db, assistantId: string): Promise<number> =>
+  db.run(
+    sql`select pg_advisory_xact_lock(hashtext('superstep: runs of an assistant'), hashtext(${assistantId}::uuid::text))`,
+  )
+
 export interface AssistantSearch {
   /** JSON text that the metadata must contain. */
   readonly metadata: string | undefined

@@ -117,6 +117,8 @@ declare
   _place_before bigint;
   _places bigint[];
 begin
+  -- Who has deleted the assistant waits for the transactions that have still read it, and finds their threads (delete_threads=true).
+  perform pg_advisory_xact_lock_shared(hashtext('superstep: runs of an assistant'), hashtext(_assistant_id::text));
   if _known is null then
     null; -- Asked by a server of the previous release (release_before.sql).
   elsif _known ->> 'assistant' is distinct from (
