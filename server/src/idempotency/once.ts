@@ -13,11 +13,14 @@ interface KeyedRequest {
   readonly bodyText: string
 }
 
+/** What was prepared does not fit any more: `once` prepares it again. */
+export class Outdated extends Error {}
+
 /**
  * Handles a request that creates something. Without the header it only does the work.
  * @param prepare  does what may take long, such as asking a worker, before the transaction starts: a transaction that
  *                 waited for a worker would hold a connection that the worker's own requests need. Returns the function
- *                 that writes, which uses only the database that it receives.
+ *                 that writes, which uses only the database that it receives. It may throw `Outdated`.
  * @throws InvalidInput  the key was used for a different request, or is too long
  */
 export async function once(
@@ -26,12 +29,19 @@ export async function once(
   prepare: () => Promise<(db: Database) => Promise<Response>>,
 ): Promise<Response> {
   const key = requestKeyOf(request)
-  if (key === undefined) return (await prepare())(db)
-  const before = await answeredBefore(db, key)
+  const before = key && (await answeredBefore(db, key))
   if (before) return toResponse(before, true)
-  const work = await prepare()
-  const { answer, isRepeated } = await answerOnce(db, key, async (tx) => toAnswer(await work(tx)))
-  return toResponse(answer, isRepeated)
+  // Each further round means that another client has changed what the work was prepared for.
+  for (;;) {
+    const work = await prepare()
+    try {
+      if (key === undefined) return await work(db)
+      const { answer, isRepeated } = await answerOnce(db, key, async (tx) => toAnswer(await work(tx)))
+      return toResponse(answer, isRepeated)
+    } catch (error) {
+      if (!(error instanceof Outdated)) throw error
+    }
+  }
 }
 
 /**

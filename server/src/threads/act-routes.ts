@@ -45,7 +45,10 @@ export function addThreadActRoute(api: Api, { db }: { readonly db: Database }): 
     },
     handle: async ({ c, params, query }) => {
       await getThread(db, callerOf(c), params.thread_id)
-      return jsonResponse(await actsOf(db, params.thread_id, query))
+      const acts = await actsOf(db, params.thread_id, query)
+      // The thread may have been deleted after it was found.
+      if (acts.length === 0) await getThread(db, callerOf(c), params.thread_id)
+      return jsonResponse(acts)
     },
   })
 }

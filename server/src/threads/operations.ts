@@ -9,13 +9,14 @@ import type { Caller } from "../auth/caller.js"
 import { createOrFind } from "../auth/create-or-find.js"
 import type { Streams } from "../events/streams.js"
 import type { Page } from "../http/pagination.js"
+import { Outdated } from "../idempotency/once.js"
 import type { Peers } from "../servers/peers.js"
 import { copyCheckpoints } from "./copy-queries.js"
 import { type DeletedThread, deleteThread as deleteInDatabase } from "./deletion-queries.js"
 import {
   findTakenId,
   findThread,
-  findTtl,
+  findThreadWithTtl,
   insertThread,
   keepLatestCheckpoints,
   lockThread,
@@ -46,8 +47,18 @@ export async function getThread(db: Database, caller: Caller, threadId: string):
   return (await findThread(db, threadId, filter)) ?? notFound(threadId)
 }
 
-/** @returns undefined for a thread that never expires */
-export const getTtl = (db: Database, { thread_id }: ThreadRow): Promise<ThreadTtl | undefined> => findTtl(db, thread_id)
+/** Like `getThread`. @returns also the thread's time to live; null for one that never expires */
+export async function getThreadWithTtl(
+  db: Database,
+  caller: Caller,
+  threadId: string,
+): Promise<{ readonly row: ThreadRow; readonly ttl: ThreadTtl | null }> {
+  const { filter } = await caller.authorize("threads:read", { thread_id: threadId })
+  const row = (await findThreadWithTtl(db, threadId, filter)) ?? notFound(threadId)
+  if (row.strategy === null) return { row, ttl: null }
+  const { strategy, ttl_minutes, expires_at } = row
+  return { row, ttl: { strategy, ttl_minutes, expires_at } }
+}
 
 export const notFound = (threadId: string): never => {
   throw new NotFound(`Thread with ID ${threadId} not found`)
@@ -67,7 +78,7 @@ export type Prepare = (threadId: string, metadata: JsonObject) => Promise<(tx: D
  * Checks whether the caller may create a thread. Takes no lock.
  * @param prepare   called when the thread does not exist yet
  * @returns a function that creates the thread, or returns the existing one unchanged if the request allows it. It throws `Conflict` when the
- *          id is taken and `ifExists` is `raise`, or the caller may not see the existing thread
+ *          id is taken and `ifExists` is `raise`, or the caller may not see the existing thread, and `Outdated` when the id was taken and is free
  */
 export async function prepareThread(
   db: Database,
@@ -77,17 +88,18 @@ export async function prepareThread(
 ): Promise<(db: Database) => Promise<ThreadRow>> {
   const asked = { thread_id: threadId, metadata, if_exists: ifExists, ...(ttl && { ttl: ttlValue(ttl) }) }
   const { value, filter } = await caller.authorize("threads:create", asked)
-  // Where the id is taken nothing is computed. If another client has deleted that thread by the time of its creation, it is then.
-  const fillFor = async (db: Db) => ((await findThread(db, threadId)) ? undefined : prepare?.(threadId, value.metadata))
-  const prepared = prepare && (await fillFor(db))
+  // Where the id is taken nothing is computed.
+  const isTaken = prepare !== undefined && (await findThread(db, threadId)) !== undefined
+  const fill = isTaken ? undefined : await prepare?.(threadId, value.metadata)
+  const create = (tx: Database) => insertFilled(tx, { threadId, metadata: toJsonText(value.metadata ?? {}), ttl, fill })
   return async (tx) => {
     const thread = await createOrFind({
-      create: async () => {
-        const fill = prepare && (prepared ?? (await fillFor(tx)))
-        if (prepare && !fill) return undefined
-        return insertFilled(tx, { threadId, metadata: toJsonText(value.metadata ?? {}), ttl, fill })
+      create: async () => (isTaken ? undefined : create(tx)),
+      find: async () => {
+        const found = await findTakenId(tx, threadId, filter)
+        if (!found && isTaken) throw new Outdated("the thread was deleted after its state was not computed")
+        return found
       },
-      find: () => findTakenId(tx, threadId, filter),
       mayExist: ifExists === "do_nothing",
     })
     if (!thread) throw new Conflict("Thread already exists", "thread_exists")

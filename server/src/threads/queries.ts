@@ -114,6 +114,16 @@ export const findAssistantConfig = (
 export const findTtl = (db: Db, threadId: string): Promise<ThreadTtl | undefined> =>
   db.row<ThreadTtl>(sql`select strategy, ttl_minutes, expires_at from thread_ttls where thread_id = ${threadId}`)
 
+/** A thread with its time to live, whose columns are null for one that never expires. */
+export const findThreadWithTtl = (
+  db: Db,
+  threadId: string,
+  filter: MetadataFilter | undefined,
+): Promise<(ThreadRow & (ThreadTtl | { readonly strategy: null })) | undefined> =>
+  db.row(sql`
+    select ${threadColumns}, strategy, ttl_minutes, expires_at from threads left join thread_ttls using (thread_id)
+    where thread_id = ${threadId} and ${matchesFilter(sql`searchable_metadata`, filter)}`)
+
 /** Sets a thread's time to live, counted from now. */
 export const setTtl = (db: Db, threadId: string, { strategy, minutes }: { strategy: TtlStrategy; minutes: number }) =>
   db.run(sql`

@@ -11,7 +11,7 @@ import {
   countThreads,
   deleteThread,
   getThread,
-  getTtl,
+  getThreadWithTtl,
   prepareCopy,
   prepareThread,
   pruneThreads,
@@ -109,9 +109,10 @@ function addOneThreadRoutes(api: Api, threads: Threads): void {
     query: threadInclude,
     responses: { ...found, ...missing },
     handle: async ({ c, params, query }) => {
-      const row = await getThread(db, callerOf(c), params.thread_id)
-      const ttl = query.include?.includes("ttl") ? { ttl: (await getTtl(db, row)) ?? null } : {}
-      return jsonResponse({ ...renderThread(row), ...ttl })
+      if (!query.include?.includes("ttl"))
+        return jsonResponse(renderThread(await getThread(db, callerOf(c), params.thread_id)))
+      const { row, ttl } = await getThreadWithTtl(db, callerOf(c), params.thread_id)
+      return jsonResponse({ ...renderThread(row), ttl })
     },
   })
   addRoute(api, {

@@ -13,7 +13,7 @@ import { addRun, createRun } from "../testing/as-anyone.js"
 import { createThread } from "../testing/creations.js"
 import { body } from "../testing/revisions.js"
 import { serverDatabase, startTestServer } from "../testing/test-server.js"
-import { getTtl, updateThread } from "./operations.js"
+import { updateThread } from "./operations.js"
 import { findThread, findTtl } from "./queries.js"
 import { defaultTtlOf, threadSweep } from "./sweep.js"
 import { setDefaultTtl } from "./sweep-queries.js"
@@ -51,7 +51,7 @@ test("T4: a thread is deleted when it expires, not before, and not when its time
   assert.deepEqual(swept, { deleted: 1, pruned: 0 })
   assert.equal(await exists(db, over), false)
   for (const kept of [early, restarted, forGood.thread_id]) assert.equal(await exists(db, kept), true)
-  assert.equal(await getTtl(db, forGood), undefined)
+  assert.equal(await findTtl(db, forGood.thread_id), undefined)
 })
 
 test("T4: a thread with a run that is pending or running is not swept until the run has ended", async () => {
