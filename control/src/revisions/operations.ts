@@ -47,17 +47,17 @@ export async function interrupt(
   tx: Db,
   ids: { workspaceId: string; deploymentId: string; revisionId: string },
 ): Promise<SeenRevision> {
+  await findRevision(tx, ids)
+  if (await interruptRevision(tx, ids.revisionId)) {
+    await wakePipeline(tx, ids.deploymentId)
+    return findRevision(tx, ids)
+  }
   const revision = await findRevision(tx, ids)
   if (revision.status === "INTERRUPTED") return revision
-  if (!(await interruptRevision(tx, ids.revisionId))) {
-    const { status } = await findRevision(tx, ids)
-    const words = isFinal(status)
-      ? `Revision ID ${ids.revisionId} has already ended as ${status}`
-      : `Revision ID ${ids.revisionId} already receives requests: roll back instead`
-    throw new Conflict(words, "not_interruptible")
-  }
-  await wakePipeline(tx, ids.deploymentId)
-  return findRevision(tx, ids)
+  const words = isFinal(revision.status)
+    ? `Revision ID ${ids.revisionId} has already ended as ${revision.status}`
+    : `Revision ID ${ids.revisionId} already receives requests: roll back instead`
+  throw new Conflict(words, "not_interruptible")
 }
 
 /** A page of a deployment's revisions, newest first. */
