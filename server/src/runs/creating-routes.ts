@@ -1,5 +1,5 @@
 /** Shared by the routes that create runs: a repeated request gets the run of the first one, and the headers of the response. */
-import { Conflict } from "@superstep/toolkit/errors/errors"
+import { Conflict, NotFound } from "@superstep/toolkit/errors/errors"
 import { parseJson, toJsonText } from "@superstep/toolkit/http/json"
 import { type Api, addRoute, type Route, type RouteInput } from "@superstep/toolkit/http/route"
 import type { Context } from "hono"
@@ -11,7 +11,7 @@ import { requestKeyOf } from "../idempotency/once.js"
 import { createRuns, type InsertedRun, type InsertWithin, type ProtocolClient } from "./creation.js"
 import type { Runs } from "./operations.js"
 import type { PathOf, RunRequest } from "./preparation.js"
-import { findRun, type RunRow } from "./queries.js"
+import type { RunRow } from "./queries.js"
 import { type NewRunBody, newRun, renderRun, threadParams } from "./schema.js"
 import type { Turn, Turns } from "./turns.js"
 
@@ -200,18 +200,21 @@ const batchAnswerOf = (rows: readonly RunRow[]): Answer => ({
 })
 
 /**
- * Finds the run of a repeated request for a stream or a result, to be joined. Access was checked when the run was created: the key belongs
+ * Joins the run of a repeated request for a stream or a result. Access was checked when the run was created: the key belongs
  * to the same caller.
  * @throws Conflict  no trace of the run is left. It is not created again: a late retry would undo a rollback that removed it.
  */
-export async function repeatedRun(
-  { db }: Pick<Runs, "db">,
+export async function joinRepeated(
   { body, headers }: Answer,
-): Promise<{ run: RunIdentity; headers: Record<string, string> }> {
+  join: (run: RunIdentity, headers: Record<string, string>) => Promise<Response>,
+): Promise<Response> {
   const run = parseJson(body) as RunIdentity
-  if (!(await findRun(db, run.thread_id, run.run_id))) throw new Conflict(gone(run.run_id), "run_gone")
   const { "content-location": location = "" } = headers
-  return { run, headers: { "content-location": location, "idempotent-replayed": "true" } }
+  try {
+    return await join(run, { "content-location": location, "idempotent-replayed": "true" })
+  } catch (error) {
+    throw error instanceof NotFound ? new Conflict(gone(run.run_id), "run_gone") : error
+  }
 }
 
 const gone = (runId: string) =>

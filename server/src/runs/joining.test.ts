@@ -11,7 +11,10 @@ import { anyone } from "../auth/caller.js"
 import { appendLateEvents, pageOfRun } from "../events/queries.js"
 import { Streams } from "../events/streams.js"
 import { addRun, attemptOf } from "../testing/as-anyone.js"
+import { BetweenStatements } from "../testing/between-statements.js"
+import { freshHttp } from "../testing/test-http.js"
 import { freshServer, Listening, serverDatabase, startTestServer, type TestServer } from "../testing/test-server.js"
+import { newThread } from "../testing/thread-streams.js"
 import { joinRun, waitForEnd } from "./operations.js"
 
 /** An ended resumable run with these events in its log. */
@@ -142,4 +145,39 @@ test("clients of other servers get the end of a run whose server died before it 
 
   assert.deepEqual(client.events.at(-1)?.data, { run_id: runId, status: "success" })
   assert.deepEqual(fieldsOf(other.streams.runs.tailed(), "id"), [])
+})
+
+test("a run that is removed while a client joins it is not found, and run_gone for its repeated request", async () => {
+  const between = new BetweenStatements()
+  await using http = await freshHttp({ graphs: ["agent"], slots: 0, routesDb: between.database })
+  const runs = `/threads/${await newThread(http)}/runs`
+  const asked = { assistant_id: "agent", input: { n: 1 }, stream_resumable: true }
+  const findsRun = /select run_id, thread_id, assistant_id, status, attempt, metadata/
+  const removing = (runId: unknown) => async () => {
+    await http.db.run(sql`delete from run_events where run_id = ${runId}`)
+    await http.db.run(sql`delete from runs where run_id = ${runId}`)
+  }
+  const statuses: unknown[] = []
+
+  for (const [end, headers] of [
+    ["join", {}],
+    ["stream", {}],
+    ["stream", { "last-event-id": "0" }],
+  ] as const) {
+    const { run_id: runId } = (await http.send("POST", runs, asked)).json as { run_id: string }
+    between.after(findsRun, removing(runId))
+    statuses.push((await http.send("GET", `${runs}/${runId}/${end}`, undefined, headers)).status)
+  }
+  for (const end of ["wait", "stream"]) {
+    const key = { "idempotency-key": randomUUID() }
+    const first = await http.stream("POST", `${runs}/${end}`, asked, key)
+    first.leave()
+    const [run] = await http.db.rows<{ run_id: string }>(sql`select run_id from runs`)
+    between.after(findsRun, removing(run?.run_id))
+    const again = await http.send("POST", `${runs}/${end}`, asked, key)
+    statuses.push([again.status, (again.json as { code: string }).code])
+  }
+
+  assert.deepEqual(statuses, [404, 404, 404, [409, "run_gone"], [409, "run_gone"]])
+  assert.ok(between.isDone)
 })

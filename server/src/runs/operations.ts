@@ -4,6 +4,7 @@ import { requireApproval } from "../acts/act.js"
 import { recordedDeletion } from "../acts/deletions.js"
 import { anyone, type Caller } from "../auth/caller.js"
 import { LastEvents } from "../events/event.js"
+import { lastLoggedEvent } from "../events/queries.js"
 import type { EndOfRun } from "../events/streams.js"
 import type { Subscriber } from "../events/topic.js"
 import type { Runs } from "./parts.js"
@@ -55,11 +56,32 @@ export async function joinRun(runs: Runs, joining: Joining): Promise<void> {
       return true
     },
     onOver: async (ended) => {
+      if (isGone(ended)) await requireTrace(runs, { runId, subscriber, past })
       if (past === undefined) return streams.endSubscriber(runId, subscriber, ended)
       const error = (await findRun(db, threadId, runId))?.error ?? undefined
       await streams.endReader(subscriber, { runId, after: past, error, ...ended })
     },
   })
+}
+
+// `tailElsewhere` says this of a run that has no row.
+const isGone = ({ status }: EndOfRun): boolean => status === "rollback"
+
+interface Joined {
+  readonly runId: string
+  readonly subscriber: Subscriber
+  /** The last event that a client has which reads the log. */
+  readonly past: number | undefined
+}
+
+/**
+ * A run that was found may be removed before it is joined. Its client is not told of an end that nobody has seen.
+ * @throws NotFound  unless the subscriber has got its end, or finds it in the log
+ */
+async function requireTrace({ db, streams }: Runs, { runId, subscriber, past }: Joined): Promise<void> {
+  const isWaiting = streams.runs.get(runId)?.has(subscriber) === true
+  const isLogged = past !== undefined && (await lastLoggedEvent(db, runId)) !== undefined
+  if (isWaiting && !isLogged) throw runNotFound(runId)
 }
 
 export interface Joining extends NamedRun {

@@ -24,7 +24,7 @@ export async function resultOfRun(
   runId: string,
 ): Promise<string> {
   const run = await findEndedRun(db, threadId, runId)
-  if (!run) return failure("RunGone", `run ${runId} was rolled back`)
+  if (!run) return failure("RunGone", `run ${runId} was removed, by a rollback for instance`)
   if (run.error) return `{"__error__":${run.error}}`
   // A run that was stopped after its worker had died ended without its state: only its checkpoint has it.
   const isShown = run.is_newest && run.cancel_reason === null

@@ -10,10 +10,10 @@ import {
   addCreatingRoutes,
   type CreatingRequest,
   createOnce,
+  joinRepeated,
   locationOf,
   type RunIdentity,
   type RunRoutes,
-  repeatedRun,
 } from "./creating-routes.js"
 import { joinRun, leaveRun, type Runs, requireMayStop, threadOfRun } from "./operations.js"
 import { eventStream, joinQuery, type NewRunBody, runIdParams, runParams, streamQuery } from "./schema.js"
@@ -111,10 +111,11 @@ async function streamNewRun(
   const cancel = body.on_disconnect === "cancel"
   if ("answer" in made) {
     subscriber.abandon()
-    const { run, headers } = await repeatedRun(runs, made.answer)
     const after = parseLastEventId(c.req.header("last-event-id")) ?? -1
-    const ids = { threadId: run.thread_id, runId: run.run_id }
-    return streamJoined(runs, c, { ...ids, caller: anyone, wanted, cancel, after, headers, wantsAll: true })
+    return joinRepeated(made.answer, (run, headers) => {
+      const ids = { threadId: run.thread_id, runId: run.run_id }
+      return streamJoined(runs, c, { ...ids, caller: anyone, wanted, cancel, after, headers, wantsAll: true })
+    })
   }
   const { row } = made
   const ids = { threadId: row.thread_id, runId: row.run_id }

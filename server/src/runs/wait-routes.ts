@@ -8,10 +8,10 @@ import {
   addCreatingRoutes,
   type CreatingRequest,
   createOnce,
+  joinRepeated,
   locationOf,
   type RunIdentity,
   type RunRoutes,
-  repeatedRun,
 } from "./creating-routes.js"
 import { joinRun, leaveRun, type Runs, requireMayStop } from "./operations.js"
 import { resultOfRun } from "./run-result.js"
@@ -72,10 +72,10 @@ async function waitForNewRun(runs: RunRoutes, request: CreatingRequest, body: Ne
   const subscriber = new ResultResponse()
   const made = await createOnce(runs, request, { body, subscriber })
   const cancel = body.on_disconnect === "cancel"
-  if ("answer" in made) {
-    const { run, headers } = await repeatedRun(runs, made.answer)
-    return waitForJoined(runs, c, { ...run, caller: anyone, cancel, headers })
-  }
+  if ("answer" in made)
+    return joinRepeated(made.answer, (run, headers) =>
+      waitForJoined(runs, c, { ...run, caller: anyone, cancel, headers }),
+    )
   const { row } = made
   const ids = { threadId: row.thread_id, runId: row.run_id }
   // As for streams: a stateless run cannot be joined once it is over.

@@ -43,9 +43,10 @@ export const runErrors = {
   },
   RunGone: {
     http: [],
-    what: "The run was rolled back, so it has no result. Only in the reply of `wait` and `join`.",
-    cause: "Another run with `multitask_strategy` `rollback`, or a cancel with `action=rollback`.",
-    next: "Nothing: the thread is as before the run. To see the thread's state, read it (`threads.getState`).",
+    what: "The run was removed, so it has no result. Only in the reply of `wait` and `join`.",
+    cause:
+      "Another run with `multitask_strategy` `rollback`, a cancel with `action=rollback`, or the deletion of the run or of its thread.",
+    next: "Nothing. After a rollback the thread is as before the run. To see the thread's state, read it (`threads.getState`).",
   },
   StateUnavailable: {
     http: [],
