@@ -129,7 +129,10 @@ const next = async (call: Call, on: Subject): Promise<Subject> => {
 const onDeployment: Interleavings<TwoProcesses<Call>, Call, Subject> = {
   requests,
   setups: {
-    "no deployment": async () => ({ name: nextName(), deploymentId: unknown, newest: unknown, serving: unknown }),
+    "no deployment": async ({ db }) => {
+      await db.run(sql`delete from deployments`)
+      return { name: nextName(), deploymentId: unknown, newest: unknown, serving: unknown }
+    },
     "a first revision in progress": (world) => created(world),
     "a revision that serves": async (world) => served(world.db, await created(world)),
     "a revision in progress beside the one that serves": async (world) =>
@@ -147,6 +150,8 @@ const onDeployment: Interleavings<TwoProcesses<Call>, Call, Subject> = {
     ["a first revision in progress", "create", "delete"],
     ["a revision that serves, of a branch that is built", "push", "build no push"],
     ["a revision that serves, of a branch that is built", "push", "watch other paths"],
+    ["a first revision in progress", "delete", "interrupt"],
+    ["a first revision in progress", "interrupt", "interrupt"],
   ],
   leftOf: async (db, { name }) => {
     const deployments = await db.rows<{ deployment_id: string; left: object }>(sql`
@@ -331,7 +336,7 @@ async function hunt<Subject>(
   const place = new BetweenStatements()
   await using outer = await startApi({ ...options, db: place.database(api.db), key: api.key })
   const first: Call = (method, path, call) =>
-    outer.call(method, path, { ...call, headers: { "x-api-key": api.apiKey, ...call?.headers } })
+    place.within(() => outer.call(method, path, { ...call, headers: { "x-api-key": api.apiKey, ...call?.headers } }))
   const { tried, odd } = await interleave(interleavings, { db: api.db, first, second: api.call, place }, { cases: 8 })
   t.diagnostic(`${tried} interleavings`)
   assert.deepEqual(odd, [])

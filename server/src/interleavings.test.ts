@@ -4,6 +4,7 @@ import { randomUUID } from "node:crypto"
 import { type TestContext, test } from "node:test"
 import { type Sql, sql } from "@superstep/toolkit/db/sql"
 import type { Interleavings, Request } from "@superstep/toolkit/testing/interleavings"
+import { insertAct } from "./acts/queries.js"
 import { call, interleaveServers, opened, type TwoServers } from "./testing/interleavings.js"
 import type { TestHttp } from "./testing/test-http.js"
 import { everything, firstInterrupt, interrupts } from "./thread-stream/testing/protocol-client.js"
@@ -68,6 +69,12 @@ const onThreads: Interleavings<TwoServers, TestHttp, OnThread> = {
       metadata: { graph_id: "agent" },
       supersteps: [{ updates: [{ values: {}, as_node: "node" }] }],
     }),
+    "get thread with its ttl": call("GET", thread("?include=ttl"), {
+      keep: ({ metadata, ttl }: Shown & { ttl?: { ttl_minutes: number } }) => [metadata, ttl?.ttl_minutes],
+    }),
+    "patch thread and ttl": call("PATCH", thread(), {
+      body: (_: OnThread, by) => ({ metadata: { ttl: by }, ttl: { ttl: by === "one" ? 10 : 20 } }),
+    }),
     "get thread": call("GET", thread(), { keep: ({ status, metadata }: Shown) => [status, metadata] }),
     "patch thread": call("PATCH", thread(), {
       body: (_: OnThread, by) => ({ metadata: { [by]: true } }),
@@ -93,6 +100,12 @@ const onThreads: Interleavings<TwoServers, TestHttp, OnThread> = {
     "add run, interrupt": addRun({ multitask_strategy: "interrupt" }),
     "add run, roll back": addRun({ multitask_strategy: "rollback" }),
     "add run later": addRun({ after_seconds: 1000 }),
+    "add run, with a key": async (http, on, by) => {
+      const body = { ...agent, metadata: { by }, if_not_exists: "create" }
+      return [
+        (await http.send("POST", thread("/runs")(on), body, { "idempotency-key": `${on.threadId} ${by}` })).status,
+      ]
+    },
     resume: addRun({ input: undefined, command: { resume: { [firstInterrupt]: 1 } }, strict_resume: true }),
     "run.start": command("run.start", agent),
     "input.respond": command("input.respond", { interrupt_id: firstInterrupt, response: 1 }),
@@ -104,6 +117,8 @@ const onThreads: Interleavings<TwoServers, TestHttp, OnThread> = {
     "cancel named runs": call("POST", () => "/runs/cancel", {
       body: ({ threadId, runId }: OnThread) => ({ thread_id: threadId, run_ids: [runId] }),
     }),
+    "list acts": call("GET", thread("/acts"), { keep: ({ length }: unknown[]) => length }),
+    "state.get": command("state.get", {}),
     "list answers": call("GET", thread("/answers"), {
       keep: (answers: unknown) => JSON.stringify(answers).length > 20,
     }),
@@ -126,6 +141,10 @@ const onThreads: Interleavings<TwoServers, TestHttp, OnThread> = {
   always: [
     ["no thread", "run.start", "stream events"],
     ["a thread that is idle", "create or get thread", "delete thread"],
+    ["a thread that asks", "prune thread", "stream events"],
+    ["a thread that is idle", "create or get thread with a state", "delete thread"],
+    ["a thread that is idle", "get thread with its ttl", "patch thread and ttl"],
+    ["a thread that is idle", "delete thread", "list acts"],
     ["a thread that is idle", "delete thread", "list answers"],
     ["a thread that is idle", "delete thread", "get storage"],
     ["a thread with a waiting run", "roll run back", "cancel named runs"],
@@ -137,7 +156,8 @@ const onThreads: Interleavings<TwoServers, TestHttp, OnThread> = {
     return [
       await db.row(sql`select status_of(threads) as status, metadata, interrupts, values from threads ${ofThread}`),
       await db.rows(sql`
-        select metadata->>'by' as by, status, cancel_action, part_of_json(kwargs, '{command}')::text as command
+        select metadata->>'by' as by, status, cancel_action, part_of_json(kwargs, '{command}')::text as command,
+          part_of_json(kwargs, '{input}')::text as input
         from runs ${ofThread} order by seq`),
       await db.row(sql`select count(*) as checkpoints from checkpoints ${ofThread}`),
     ]
@@ -159,6 +179,12 @@ async function withEndedRun(world: TwoServers, change: Sql): Promise<OnThread> {
     values (${on.threadId}, '', ${checkpointId}, '{}', '{}')`)
   await world.db.run(sql`insert into thread_answers (thread_id, run_id, interrupts, resume, answered_at, status)
     values (${on.threadId}, ${on.runId}, '{}', '1', now(), 'success')`)
+  await insertAct(world.db, {
+    kind: "run",
+    person: { person_id: randomUUID(), name: "Ada", email: "ada@example.com" },
+    threadId: on.threadId,
+    of: on,
+  })
   return on
 }
 
@@ -210,6 +236,9 @@ const onAssistants: Interleavings<TwoServers, TestHttp, OnAssistant> = {
     "delete assistant": call("DELETE", assistant()),
     "delete assistant and threads": call("DELETE", assistant("?delete_threads=true")),
     "add run": call("POST", thread("/runs"), { body: (on: OnAssistant) => ({ ...ofAssistant(on), input: {} }) }),
+    "add stateless runs": call("POST", () => "/runs/batch", {
+      body: (on: OnAssistant) => [1, 2].map(() => ({ ...ofAssistant(on), input: {} })),
+    }),
     "add stateless run": call("POST", () => "/runs", {
       body: (on: OnAssistant) => ({ ...ofAssistant(on), input: {} }),
     }),
@@ -243,7 +272,9 @@ const onAssistants: Interleavings<TwoServers, TestHttp, OnAssistant> = {
   },
   always: [
     ["an assistant, a thread and a cron", "versions", "delete assistant"],
+    ["an assistant, a thread and a cron", "create or get assistant", "delete assistant"],
     ["an assistant, a thread and a cron", "delete assistant and threads", "add stateless run"],
+    ["an assistant, a thread and a cron", "delete assistant and threads", "add stateless runs"],
   ],
   leftOf: async (db, { assistantId, threadId }) => [
     await db.row(sql`select name, version, metadata from assistants where assistant_id = ${assistantId}`),

@@ -1,5 +1,5 @@
 /**
- * Creates what has an id of the client's, or finds the one that exists.
+ * Creates a resource under an id that the client chose, or finds the one that has it. Each further round means that another client has deleted it.
  * @param create    @returns undefined when the id is taken
  * @param find      @returns undefined when the id is free: what had it was deleted after `create`, which is asked again
  * @param mayExist  whether the client wants the existing one

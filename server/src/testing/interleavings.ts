@@ -28,7 +28,11 @@ export async function interleaveServers<Subject>(
   await using db = await serverDatabase()
   const place = new BetweenStatements()
   const options = { slots: 0, graphs: ["agent"] }
-  await using first = await startTestHttp(db, { ...options, routesDb: (own) => place.database(own) })
+  await using first = await startTestHttp(db, {
+    ...options,
+    wrapDb: (own) => place.database(own),
+    within: (request) => place.within(request),
+  })
   await using second = await startTestHttp(db, options)
   for (const { server } of [first, second]) server.workers.answer = async () => updated()
   const holder = randomUUID()
@@ -49,7 +53,7 @@ function updated(): Reply {
   }
 }
 
-/** @param keep  what counts of an answer that is no error */
+/** @param keep  what counts of an answer that is no error; of an error its code counts */
 export const call =
   <Subject, Json>(
     method: string,
@@ -58,7 +62,8 @@ export const call =
   ): Request<TestHttp, Subject> =>
   async (http, on, by) => {
     const { status, json } = await http.send(method, path(on), body?.(on, by))
-    return [status, ...(status < 300 && keep ? [keep(json as Json)] : [])]
+    if (status >= 300) return [status, (json as { code?: string } | undefined)?.code]
+    return [status, keep?.(json as Json)]
   }
 
 /**

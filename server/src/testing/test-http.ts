@@ -76,8 +76,8 @@ export interface TestHttpOptions extends TestServerOptions {
   readonly defaultTtl?: DefaultTtl | undefined
   /** Ends watches of the status; default never. */
   readonly stopping?: AbortSignal
-  /** What the routes use in place of the server's database. */
-  readonly routesDb?: (db: Database) => Database
+  /** Executes each request. */
+  readonly within?: (request: () => Response | Promise<Response>) => Response | Promise<Response>
 }
 
 function alwaysReady(): Readiness {
@@ -102,26 +102,24 @@ export const guardedProject: GateProject = {
   folder: fileURLToPath(new URL("../../../tests/guarded", import.meta.url)),
 }
 
-export async function startTestHttp(shared: Database, options: TestHttpOptions = {}): Promise<TestHttp> {
+export async function startTestHttp(db: Database, options: TestHttpOptions = {}): Promise<TestHttp> {
   const { isDev = false, graphs = [] } = options
-  if (graphs.length > 0) await insertSystemAssistants(shared, graphs, {})
-  const server = await startTestServer(shared, options)
+  if (graphs.length > 0) await insertSystemAssistants(db, graphs, {})
+  const server = await startTestServer(db, options)
   const readiness = options.readiness ?? alwaysReady()
   const channel = await openOwnChannel()
   const crashes = new ProjectCrashes()
   const gate = new Gate({ log: server.log, serverEnv: process.env, crashes, loopback: channel.loopback })
   const settings = httpSettings(options.http ?? {}, { isDev, mountPrefix: undefined, corsAllowOrigins: undefined })
-  const db = options.routesDb?.(server.db) ?? server.db
   const app = createApp({
     ...server,
-    db,
     gate,
     crashes,
     outcomes: countOutcomes(),
     modelUse: server.metrics.modelUse,
     channel,
     apiKeys: options.apiKeys === undefined ? undefined : new Secret(options.apiKeys),
-    store: storeOf(db, options.store),
+    store: storeOf(server.db, options.store),
     version: "0.0.0",
     isDev,
     consoleFolder: options.consoleFolder ?? "/nowhere",
@@ -141,7 +139,11 @@ export async function startTestHttp(shared: Database, options: TestHttpOptions =
   await channel.listen(fetchOf(app), settings.mountPrefix)
   await gate.replace(options.gate ?? withoutRules)
   const webSockets = new WebSockets(fetchOf(app))
-  const listening = await listen(fetchOf(app), { host: "127.0.0.1", port: 0 })
+  const { within = (request) => request() } = options
+  const listening = await listen((request, env) => within(() => fetchOf(app)(request, env as never)), {
+    host: "127.0.0.1",
+    port: 0,
+  })
   listening.onUpgrade?.(webSockets.listener)
   const url = `http://127.0.0.1:${listening.port}`
   const request = (

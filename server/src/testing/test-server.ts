@@ -98,13 +98,16 @@ export interface TestServerOptions {
   readonly statementMs?: number
   /** Time limit of a webhook call. */
   readonly callTimeoutMs?: number
+  /** What the server uses in place of its database. */
+  readonly wrapDb?: (db: Database) => Database
 }
 
 /** Starts a server on a test's database. Several servers may share one database. */
 export async function startTestServer(shared: Database, options: TestServerOptions = {}): Promise<TestServer> {
   const log = createLog({ process: "server", level: "silent" })
   const engineMs = options.statementMs === undefined ? {} : { statementMs: options.statementMs }
-  const db = openDatabase({ uri: shared.uri, poolSize: testPoolSize, ...engineMs, log })
+  const own = openDatabase({ uri: shared.uri, poolSize: testPoolSize, ...engineMs, log })
+  const db = options.wrapDb?.(own) ?? own
   const { slots = 10, leaseMs = 30_000, graceMs = 0, revisionId = null, serverId = randomUUID() } = options
   const { runTimeoutMs = 0, stopGraceMs = 0, threadTtlMs = 120_000, slowReaderBudgetMs = 10_000 } = options
   const { tracing, maxWaitingRuns = 0, sweepMs = 50 } = options

@@ -14,7 +14,7 @@ const readsEvents = /with latest as materialized|as count from run_events/
 
 test("the place of a reply covers no event that was logged after the reply's result was read", async () => {
   const between = new BetweenStatements()
-  await using http = await freshHttp({ graphs: ["agent"], routesDb: between.database })
+  await using http = await freshHttp({ graphs: ["agent"], wrapDb: between.database })
   const threadId = randomUUID()
   const client = await connect(http, threadId)
   const runId = await startRun(http, threadId)

@@ -7,7 +7,7 @@ import { matchesFilter } from "../auth/queries.js"
 
 /**
  * What a thread is to a caller: `visible`, `hidden` by an access rule, or `deleted` when only events of it are left; undefined when nothing
- * is. It is one statement: a thread that is created while its client begins to follow it would else be taken for a hidden one.
+ * is. It is one statement: a thread that is created while its client begins to follow it would otherwise be taken for a hidden one.
  */
 export const standingOf = async (
   db: Db,

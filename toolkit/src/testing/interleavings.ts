@@ -3,6 +3,7 @@
  * the other. What both are answered, and what they leave, must be as if one had come after the other.
  */
 import assert from "node:assert/strict"
+import { AsyncLocalStorage } from "node:async_hooks"
 import type { Database, Db } from "../db/database.js"
 import { sql } from "../db/sql.js"
 import { seedOfCommit } from "./seed-of-commit.js"
@@ -85,6 +86,9 @@ export async function interleave<Client, Subject, World extends TwoProcesses<Cli
   const every = runsLongTests ? 1 : Math.ceil(cases.length / (runsWideTests ? 10 * most : most))
   const seed = seedOfCommit()
   const known = new Set(always.map((names) => names.join()))
+  const all = new Set(cases.map(({ setup, one, two }) => [setup, one.name, two.name].join()))
+  for (const names of known)
+    assert.ok(all.has(names), `there is no case "${names}": both requests are named in the order of the table`)
   const named = process.env.SUPERSTEP_PAIRS
   const taken = cases.filter(({ setup, one, two }, number) => {
     const names = [setup, one.name, two.name].join()
@@ -132,8 +136,9 @@ const pairsOf = <Client, Subject>(requests: readonly (readonly [string, Request<
 const told = (answer: Answer = []) =>
   Promise.all(answer.map((part) => (typeof part === "function" ? (part as () => unknown)() : part)))
 
-/** A place in the statements of one request, and what happens there. */
+/** A place in the statements of one request, and what happens there. Other statements of its process do not count. */
 export class BetweenStatements {
+  readonly #request = new AsyncLocalStorage<true>()
   #left = 0
   #act: (() => Promise<void>) | undefined
 
@@ -145,6 +150,11 @@ export class BetweenStatements {
 
   clear(): void {
     this.#act = undefined
+  }
+
+  /** Executes the request. */
+  within<Result>(request: () => Result): Result {
+    return this.#request.run(true, request)
   }
 
   /** For the process that executes the request. */
@@ -164,7 +174,7 @@ export class BetweenStatements {
   }
 
   async #next(): Promise<void> {
-    if (this.#act === undefined || --this.#left > 0) return
+    if (this.#act === undefined || !this.#request.getStore() || --this.#left > 0) return
     const act = this.#act
     this.#act = undefined
     await act()
