@@ -15,7 +15,7 @@ export class BetweenStatements {
     return this.#next === undefined
   }
 
-  /** A database for one server's routes (`routesDb`). */
+  /** A database for one server's routes (`wrapDb`). */
   readonly database = (db: Database): Database => ({
     ...db,
     row: async <Row extends object>(statement: Sql) => this.#answered(statement, await db.row<Row>(statement)),
