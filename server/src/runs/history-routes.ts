@@ -79,8 +79,11 @@ export function addRunHistoryRoutes(api: Api, runs: Pick<Runs, "db">): void {
       ...noRun,
     },
     handle: async ({ c, params: { thread_id: threadId, run_id: runId }, query }) => {
-      await getRun(runs, { caller: callerOf(c), threadId, runId })
+      const named = { caller: callerOf(c), threadId, runId }
+      await getRun(runs, named)
       const { events, isLast } = await findTimedEvents(db, runId, query)
+      // The run may have been deleted after it was found.
+      if (events.length === 0) await getRun(runs, named)
       const page = events.map(({ seq, event, data, created_at }) => ({
         id: String(seq),
         event,

@@ -89,10 +89,13 @@ export function addTraceRoutes(api: Api, options: TraceRoutes): void {
       422: { description: "Invalid input" },
     },
     handle: async ({ c, params: { thread_id: threadId, run_id: runId }, query: { after, limit, content } }) => {
-      await getRun(options, { caller: callerOf(c), threadId, runId })
+      const named = { caller: callerOf(c), threadId, runId }
+      await getRun(options, named)
       // What this server has got, also of a run that has just ended. While the database cannot take it, what is there is read.
       await Promise.race([spans.settled(), sleep(maxSettleMs, undefined, { ref: false })])
       const page = await findSpans(db, runId, { after, limit, withContent: content === "true" })
+      // The run may have been deleted after it was found.
+      if (page.spans.length === 0) await getRun(options, named)
       const headers = page.isLast ? {} : { "x-pagination-next": String(page.spans.at(-1)?.seq) }
       return jsonResponse(page.spans.map(spanReply), 200, headers)
     },
