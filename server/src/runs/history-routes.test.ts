@@ -8,7 +8,7 @@ import { addRun, newThread } from "../testing/thread-streams.js"
 
 test("the events, the attempts and the trace of a run that is deleted while they are read are 404", async () => {
   const between = new BetweenStatements()
-  await using http = await freshHttp({ graphs: ["agent"], slots: 0, routesDb: between.database })
+  await using http = await freshHttp({ graphs: ["agent"], slots: 0, wrapDb: between.database })
   const threadId = await newThread(http)
 
   for (const part of ["events", "attempts", "trace"]) {

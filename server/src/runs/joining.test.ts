@@ -149,7 +149,7 @@ test("clients of other servers get the end of a run whose server died before it 
 
 test("a run that is removed while a client joins it is not found, and run_gone for its repeated request", async () => {
   const between = new BetweenStatements()
-  await using http = await freshHttp({ graphs: ["agent"], slots: 0, routesDb: between.database })
+  await using http = await freshHttp({ graphs: ["agent"], slots: 0, wrapDb: between.database })
   const runs = `/threads/${await newThread(http)}/runs`
   const asked = { assistant_id: "agent", input: { n: 1 }, stream_resumable: true }
   const findsRun = /select run_id, thread_id, assistant_id, status, attempt, metadata/
