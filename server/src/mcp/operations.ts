@@ -18,15 +18,17 @@ export type McpParts = Runs &
     readonly configurableHeaders?: ((headers: Headers) => Readonly<Record<string, string>>) | undefined
   }
 
-/** All assistants that the caller may see, by tool name. All are read, because names are unique among all, not per page. */
+// Postgres takes it as a limit, and no server has as many assistants.
+const noLimit = 2_147_483_647
+
+/**
+ * All assistants that the caller may see, by tool name. All are read, because names are unique among all, not per page; in one statement, since
+ * an assistant that is deleted between two pages would move another one out of the second.
+ */
 export async function findTools(parts: McpParts, caller: Caller): Promise<Map<string, AssistantRow>> {
-  const found: AssistantRow[] = []
-  for (;;) {
-    const page = { limit: 1000, offset: found.length, sort_by: "created_at", sort_order: "asc" }
-    const { rows, total } = await searchAssistants(parts, caller, assistantSearch.parse(page))
-    found.push(...rows)
-    if (rows.length === 0 || found.length >= total) return toolsByName(found)
-  }
+  const oldestFirst = assistantSearch.parse({ sort_by: "created_at", sort_order: "asc" })
+  const { rows } = await searchAssistants(parts, caller, { ...oldestFirst, limit: noLimit })
+  return toolsByName(rows)
 }
 
 /** @returns undefined for an invalid cursor */
