@@ -44,9 +44,7 @@ export async function invite(tx: Db, wanted: WantedInvitation): Promise<CreatedI
   const { workspaceId, role, invitedBy } = wanted
   // One after the other, so that the newest invitation of an address is the only one.
   await lockWorkspace(tx, workspaceId)
-  if ("personId" in invitedBy && (await memberById(tx, workspaceId, invitedBy.personId))?.role !== "admin") {
-    throw new Forbidden("inviting people needs the role admin", "scope_missing")
-  }
+  await requireStillAdmin(tx, workspaceId, invitedBy)
   const { clear: token, sha256 } = newSecret()
   const invitation = await insertInvitation(tx, {
     id: newId(),
@@ -59,6 +57,15 @@ export async function invite(tx: Db, wanted: WantedInvitation): Promise<CreatedI
   })
   if (!invitation) throw new Error("the new invitation was not stored")
   return { invitation, token }
+}
+
+/**
+ * Call it when the workspace is locked: another admin may have ended the caller's role since the request was checked.
+ * @throws Forbidden  the caller is a person, and is not an admin any more (P7)
+ */
+async function requireStillAdmin(tx: Db, workspaceId: string, caller: Actor): Promise<void> {
+  if (!("personId" in caller) || (await memberById(tx, workspaceId, caller.personId))?.role === "admin") return
+  throw new Forbidden("this account has lost the role admin, which this request requires", "scope_missing")
 }
 
 /** @throws NotFound */
@@ -80,6 +87,8 @@ export interface WantedRole {
   readonly workspaceId: string
   readonly personId: string
   readonly role: Role
+  /** Undefined: the platform changes it. */
+  readonly changedBy?: Actor
   /** Default: an admin gives it, so groups of the provider change it no more (P8). */
   readonly isByGroup?: boolean
 }
@@ -87,13 +96,14 @@ export interface WantedRole {
 /**
  * Changes a role. With a lower one the edge knows the member by another hash: so what they have open at agents ends, such as a WebSocket that
  * was opened with more rights (P6), and so do their invitations (P7).
- * @throws NotFound @throws Conflict  `last_admin` (P5)
+ * @throws NotFound @throws Conflict  `last_admin` (P5) @throws Forbidden  `changedBy` is not an admin any more (P7)
  */
 export async function changeRole(
   tx: Db,
-  { workspaceId, personId, role, isByGroup = false }: WantedRole,
+  { workspaceId, personId, role, changedBy, isByGroup = false }: WantedRole,
 ): Promise<MemberRow> {
   await lockWorkspace(tx, workspaceId)
+  if (changedBy) await requireStillAdmin(tx, workspaceId, changedBy)
   const member = await findMember(tx, workspaceId, personId)
   if (role !== "admin") await requireOtherAdmin(tx, workspaceId, member)
   const isLower = roles.indexOf(role) < roles.indexOf(member.role)
@@ -105,10 +115,17 @@ export async function changeRole(
 
 /**
  * Ends a membership: later requests in this workspace are refused, sessions end with the last membership (P6), and invitations end (P7).
- * @throws NotFound @throws Conflict  `last_admin` (P5)
+ * @param removedBy  undefined: the platform removes the member
+ * @throws NotFound @throws Conflict  `last_admin` (P5) @throws Forbidden  `removedBy` is not an admin any more (P7)
  */
-export async function removeMember(tx: Db, workspaceId: string, personId: string): Promise<MemberRow> {
+export async function removeMember(
+  tx: Db,
+  workspaceId: string,
+  personId: string,
+  removedBy?: Actor,
+): Promise<MemberRow> {
   await lockWorkspace(tx, workspaceId)
+  if (removedBy) await requireStillAdmin(tx, workspaceId, removedBy)
   const member = await findMember(tx, workspaceId, personId)
   await requireOtherAdmin(tx, workspaceId, member)
   // In the order in which a sign-in locks them: the invitation, then the person.

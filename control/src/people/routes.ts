@@ -81,9 +81,10 @@ function addMemberChanges(api: Api, options: PeopleRoutes): void {
     responses: { 200: { description: "the member", schema: memberReply }, ...noMember, ...lastAdmin },
     handle: async ({ c, params, body, bodyText }) => {
       setIgnoredFieldsHeader(c, ignoredFieldsOf(bodyText, memberPatchFields))
-      const { workspaceId } = c.get("caller")
+      const { workspaceId, actor: changedBy } = c.get("caller")
       const member = await db.transaction(async (tx) => {
-        const changed = await changeRole(tx, { workspaceId, personId: params.person_id, role: body.role })
+        const wanted = { workspaceId, personId: params.person_id, role: body.role, changedBy }
+        const changed = await changeRole(tx, wanted)
         recordName(changed.email)
         return changed
       })
@@ -99,9 +100,9 @@ function addMemberChanges(api: Api, options: PeopleRoutes): void {
     params: oneMember.params,
     responses: { 204: { description: "removed" }, ...noMember, ...lastAdmin },
     handle: async ({ c, params }) => {
-      const { workspaceId } = c.get("caller")
+      const { workspaceId, actor } = c.get("caller")
       await db.transaction(async (tx) => {
-        const removed = await removeMember(tx, workspaceId, params.person_id)
+        const removed = await removeMember(tx, workspaceId, params.person_id, actor)
         recordName(removed.email)
       })
       log.info({ person_id: params.person_id }, "member removed")
