@@ -46,6 +46,11 @@ export async function findListener(db: Db, { workspaceId, listenerId }: Listener
 export const listenerExists = async (tx: Db, workspaceId: string, listenerId: string): Promise<boolean> =>
   (await holdListener(tx, workspaceId, listenerId)) > 0
 
+/** The same, and throws. @throws NotFound */
+export async function lockListener(tx: Db, ids: ListenerIds): Promise<void> {
+  if (!(await listenerExists(tx, ids.workspaceId, ids.listenerId))) throw notFound(ids.listenerId)
+}
+
 export async function listListeners(
   db: Db,
   workspaceId: string,

@@ -2,7 +2,7 @@
 import type { Db } from "@superstep/toolkit/db/database"
 import { Forbidden, NotFound, Unauthenticated } from "@superstep/toolkit/errors/errors"
 import { v7 as newId } from "uuid"
-import { findListener } from "./operations.js"
+import { findListener, lockListener } from "./operations.js"
 import { type ListenerToken, newToken, tokenHash } from "./token.js"
 import { insertToken, markRevoked, presentedToken, tokensOf } from "./token-queries.js"
 
@@ -17,7 +17,7 @@ export async function createToken(
   ids: ListenerIds,
   name: string,
 ): Promise<{ readonly token: ListenerToken; readonly clearToken: string }> {
-  await findListener(tx, ids)
+  await lockListener(tx, ids)
   const { clearToken, ...stored } = newToken()
   const token = await insertToken(tx, { id: newId(), listenerId: ids.listenerId, name, ...stored })
   if (!token) throw new Error("the new token was not stored")
@@ -27,7 +27,10 @@ export async function createToken(
 /** Also those that are revoked, oldest first. @throws NotFound */
 export async function listTokens(db: Db, ids: ListenerIds): Promise<ListenerToken[]> {
   await findListener(db, ids)
-  return tokensOf(db, ids.listenerId)
+  const tokens = await tokensOf(db, ids.listenerId)
+  // The listener may have been deleted after it was found.
+  if (tokens.length === 0) await findListener(db, ids)
+  return tokens
 }
 
 /** Later calls with it are refused. @throws NotFound  the listener has no such token, or it is revoked already */
