@@ -5,10 +5,12 @@ import { v7 as newId } from "uuid"
 import type { EventType } from "../events/event.js"
 import { type MasterKey, open, seal } from "../secrets/seal.js"
 import { contextOf } from "../secrets/sealed-columns.js"
+import { lockWorkspace } from "../workspaces/queries.js"
 import { type AddressRules, urlProblem } from "./address-rules.js"
 import {
   countWebhooks,
   deliveriesOf,
+  holdWebhook,
   insertWebhook,
   makeDueAgain,
   type ReplayRange,
@@ -39,6 +41,7 @@ export async function createWebhook(
 ): Promise<CreatedWebhook> {
   const problem = urlProblem(rules, wanted.url)
   if (problem) throw new InvalidInput([{ path: ["body", "url"], message: problem, type: "value_error" }])
+  await lockWorkspace(tx, owner.workspaceId)
   if ((await countWebhooks(tx, owner)) >= mostOfAWorkspace) {
     throw new Conflict(`the workspace has ${mostOfAWorkspace} webhooks: delete one first`, "too_many_webhooks")
   }
@@ -94,6 +97,8 @@ export async function listDeliveries(
 ): Promise<{ deliveries: readonly Delivery[]; nextCursor: string | null }> {
   await findWebhook(db, ids, ids.webhookId)
   const deliveries = await deliveriesOf(db, ids, { before: cursor, limit, state })
+  // The webhook may have been deleted after it was found.
+  if (deliveries.length === 0) await findWebhook(db, ids, ids.webhookId)
   const last = deliveries.at(-1)
   return { deliveries, nextCursor: last && deliveries.length === limit ? String(last.seq) : null }
 }
@@ -104,6 +109,6 @@ export async function listDeliveries(
  * @throws NotFound
  */
 export async function replay(tx: Db, ids: WebhookOwner & { webhookId: string }, range: ReplayRange): Promise<number> {
-  await findWebhook(tx, ids, ids.webhookId)
+  if ((await holdWebhook(tx, ids, ids.webhookId)) === 0) throw notFound(ids.webhookId)
   return makeDueAgain(tx, ids, range)
 }

@@ -26,6 +26,11 @@ export const insertWebhook = (tx: Db, it: NewWebhook): Promise<Webhook | undefin
 export const webhookById = (db: Db, owner: WebhookOwner, webhookId: string): Promise<Webhook | undefined> =>
   db.row(sql`select ${columns} from webhooks where ${ofOwner(owner)} and webhook_id = ${webhookId}`)
 
+/** Prevents its deletion until the transaction that adds deliveries has ended. */
+export const holdWebhook = (tx: Db, owner: WebhookOwner, webhookId: string): Promise<number> =>
+  // No stronger lock: `settle_event` skips webhooks that have one, and events would not be delivered.
+  tx.run(sql`select 1 from webhooks where ${ofOwner(owner)} and webhook_id = ${webhookId} for key share`)
+
 export const webhooksOf = (
   db: Db,
   owner: WebhookOwner,
