@@ -74,6 +74,12 @@ export interface AuditedKind {
   readonly table?: string
   /** The column that people know it by. */
   readonly name?: string
+  /**
+   * What a write locks before its row is read, so that the entry does not name what another actor changes meanwhile. It must be what the write
+   * locks first anyway: another order could deadlock. Absent: nothing, as for rows that never change, and for previews, whose parent is locked
+   * before them.
+   */
+  readonly lock?: "row" | "workspace"
 }
 
 const kinds: readonly (AuditedKind & { readonly path: RegExp })[] = [
@@ -83,6 +89,7 @@ const kinds: readonly (AuditedKind & { readonly path: RegExp })[] = [
     table: "deployments",
     key: "deployment_id",
     name: "name",
+    lock: "row",
   },
   {
     path: /^\/v[12]\/integrations(\/|$)/,
@@ -92,12 +99,19 @@ const kinds: readonly (AuditedKind & { readonly path: RegExp })[] = [
     name: "name",
   },
   { path: /^\/v2\/previews(\/|$)/, type: "preview", table: "previews", key: "preview_id", name: "title" },
-  { path: /^\/v2\/listeners(\/|$)/, type: "listener", table: "listeners", key: "listener_id", name: "compute_id" },
+  {
+    path: /^\/v2\/listeners(\/|$)/,
+    type: "listener",
+    table: "listeners",
+    key: "listener_id",
+    name: "compute_id",
+    lock: "row",
+  },
   { path: /^\/v2\/webhooks(\/|$)/, type: "webhook", table: "webhooks", key: "webhook_id", name: "url" },
   { path: /^\/v2\/api-keys(\/|$)/, type: "api_key", table: "api_keys", key: "api_key_id", name: "name" },
   { path: /^\/v2\/console\/sessions(\/|$)/, type: "console_session", key: "session_id" },
   { path: /^\/v2\/console(\/|$)/, type: "console_code", key: "code" },
-  { path: /^\/v2\/members(\/|$)/, type: "member", table: "members", key: "person_id" },
+  { path: /^\/v2\/members(\/|$)/, type: "member", table: "members", key: "person_id", lock: "workspace" },
   {
     path: /^\/v2\/invitations(\/|$)/,
     type: "invitation",
@@ -105,7 +119,7 @@ const kinds: readonly (AuditedKind & { readonly path: RegExp })[] = [
     key: "invitation_id",
     name: "email",
   },
-  { path: /^\/v2\/quotas$/, type: "quotas", table: "workspace_quotas", key: "workspace_id" },
+  { path: /^\/v2\/quotas$/, type: "quotas", table: "workspace_quotas", key: "workspace_id", lock: "row" },
 ]
 
 /** @param path  a route's pattern */

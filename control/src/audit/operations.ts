@@ -9,6 +9,7 @@ import {
   chainState,
   findEntries,
   insertEntry,
+  lockWorkspace,
   type RowState,
   stateOfRow,
 } from "./queries.js"
@@ -21,7 +22,7 @@ export function auditedDatabase(db: Database): Database {
     const write = currentWrite()
     if (!write) return db.transaction(work)
     const result = await db.transaction(async (tx) => {
-      const before = await stateOf(tx, write)
+      const before = await stateBefore(tx, write)
       const worked = await work(tx)
       if (!write.hasNoEffect) await record(tx, write, before)
       return worked
@@ -63,9 +64,20 @@ function nameIn({ fields }: RowState, { kind }: CurrentWrite): string | undefine
   return typeof name === "string" ? name : undefined
 }
 
-const stateOf = async (tx: Db, { workspaceId, kind, resourceId }: CurrentWrite): Promise<RowState | undefined> =>
+/** Other actors do not change the row between this and the end of the transaction. */
+async function stateBefore(tx: Db, write: CurrentWrite): Promise<RowState | undefined> {
+  const lock = write.kind?.lock
+  if (lock === "workspace") await lockWorkspace(tx, write.workspaceId)
+  return stateOf(tx, write, lock === "row")
+}
+
+const stateOf = async (
+  tx: Db,
+  { workspaceId, kind, resourceId }: CurrentWrite,
+  isLocked = false,
+): Promise<RowState | undefined> =>
   kind?.table !== undefined && resourceId !== undefined && isUuid(resourceId)
-    ? stateOfRow(tx, { workspaceId, table: kind.table, key: kind.key, id: resourceId })
+    ? stateOfRow(tx, { workspaceId, table: kind.table, key: kind.key, id: resourceId }, isLocked)
     : undefined
 
 export interface AuditPage {

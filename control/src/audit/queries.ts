@@ -31,11 +31,15 @@ export interface PlacedRow {
   readonly id: string
 }
 
-/** A resource's whole row; undefined when the workspace has no such row. */
-export async function stateOfRow(db: Db, { workspaceId, table, key, id }: PlacedRow): Promise<RowState | undefined> {
+/** A resource's whole row; undefined when the workspace has no such row. @param isLocked  until the transaction ends */
+export async function stateOfRow(
+  db: Db,
+  { workspaceId, table, key, id }: PlacedRow,
+  isLocked: boolean,
+): Promise<RowState | undefined> {
   const row = await db.row<{ fields: string }>(sql`
     select to_jsonb(it)::text as fields from ${identifier(table)} it
-    where it.workspace_id = ${workspaceId} and it.${identifier(key)} = ${id}`)
+    where it.workspace_id = ${workspaceId} and it.${identifier(key)} = ${id} ${isLocked ? sql`for update` : sql``}`)
   return (
     row && {
       hash: createHash("sha256").update(row.fields).digest("hex"),
@@ -43,6 +47,10 @@ export async function stateOfRow(db: Db, { workspaceId, table, key, id }: Placed
     }
   )
 }
+
+/** As that of workspaces/queries.ts, a folder that imports this one. */
+export const lockWorkspace = (tx: Db, workspaceId: string): Promise<number> =>
+  tx.run(sql`select 1 from workspaces where workspace_id = ${workspaceId} for no key update`)
 
 export interface AuditFilter {
   readonly workspaceId: string
