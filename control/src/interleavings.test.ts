@@ -1,5 +1,9 @@
-/** Pairs of requests on a deployment at the same moment (toolkit's testing/interleavings.ts). */
+/**
+ * Pairs of requests on a deployment, or on what a workspace has, at the same moment (toolkit's testing/interleavings.ts).
+ * Long on purpose: two tables of requests that are read by lines, and what both need.
+ */
 import assert from "node:assert/strict"
+import { AsyncLocalStorage } from "node:async_hooks"
 import { type TestContext, test } from "node:test"
 import { Secret } from "@superstep/toolkit/config/settings"
 import type { Database } from "@superstep/toolkit/db/database"
@@ -11,11 +15,13 @@ import {
   type Request,
   type TwoProcesses,
 } from "@superstep/toolkit/testing/interleavings"
-import { origin } from "./console/testing/sign-in.js"
+import { cookieOf, fromPage, origin } from "./console/testing/sign-in.js"
 import { signedPush } from "./pushes/testing/deliveries.js"
 import { exampleDeployment, startApi, type TestApi } from "./testing/api.js"
 
 type Call = TestApi["call"]
+
+const outsideOfRequests = AsyncLocalStorage.snapshot()
 
 interface Subject {
   readonly name: string
@@ -148,6 +154,7 @@ const onDeployment: Interleavings<TwoProcesses<Call>, Call, Subject> = {
   },
   always: [
     ["a first revision in progress", "create", "delete"],
+    ["a first revision in progress", "rename", "build no push"],
     ["a revision that serves, of a branch that is built", "push", "build no push"],
     ["a revision that serves, of a branch that is built", "push", "watch other paths"],
     ["a first revision in progress", "delete", "interrupt"],
@@ -164,7 +171,10 @@ const onDeployment: Interleavings<TwoProcesses<Call>, Call, Subject> = {
     const branches = await db.rows(
       sql`select ref, sha from watched_branches where deployment_id = any (${ids}::uuid[]) order by deployment_id`,
     )
-    return [deployments.map(({ left }) => left), revisions, branches]
+    const audited = await db.rows(
+      sql`select action, changed from audit_log where resource_id = any (${ids}::text[]) order by seq`,
+    )
+    return [deployments.map(({ left }) => left), revisions, branches, audited]
   },
 }
 
@@ -174,6 +184,11 @@ const ofOneCase = [
   "created_at updated_at delete_requested_at not_before started_at finished_at stage_started_at watch_ended_at serves_since retire_by",
 ].flatMap((names) => names.split(" "))
 
+interface Member {
+  readonly personId: string
+  readonly cookie: string
+}
+
 interface OnWorkspace {
   readonly name: string
   readonly deploymentId: string
@@ -182,7 +197,10 @@ interface OnWorkspace {
   readonly listenerId: string
   readonly webhookId: string
   readonly keyId: string
-  readonly members: readonly [string, string]
+  /** An event that the webhook was called about. */
+  readonly eventId: string
+  /** Both are admins. */
+  readonly members: readonly [Member, Member]
   readonly invitation: { readonly id: string; readonly token: string }
 }
 
@@ -201,7 +219,14 @@ const cluster = ({ name }: OnWorkspace) => ({
 const role =
   (of: 0 | 1) =>
   ({ members }: OnWorkspace) =>
-    `/v2/members/${members[of]}`
+    `/v2/members/${members[of].personId}`
+/** As a member. A member who was removed meanwhile is refused in other words than one who asks later. */
+const by =
+  (who: 0 | 1, method: string, path: (on: OnWorkspace) => string, body?: object): Request<Call, OnWorkspace> =>
+  async (call, on) => {
+    const { status } = await call(method, path(on), fromPage(on.members[who].cookie, body && { body }))
+    return status === 401 || status === 403 ? [403] : [status]
+  }
 const previews = ({ deploymentId }: OnWorkspace) => `/v2/deployments/${deploymentId}/previews`
 const count = ({ resources }: { resources: unknown[] }) => resources.length
 
@@ -216,6 +241,12 @@ const inWorkspace: Interleavings<TwoProcesses<Call>, Call, OnWorkspace> = {
     "list integrations": on("GET", () => github, undefined, count),
     "create listener": on("POST", () => "/v2/listeners", cluster),
     "delete listener": on("DELETE", ({ listenerId }) => `/v2/listeners/${listenerId}`),
+    "create token": on(
+      "POST",
+      ({ listenerId }) => `/v2/listeners/${listenerId}/tokens`,
+      (_, by) => ({ name: by }),
+    ),
+    "list tokens": on("GET", ({ listenerId }) => `/v2/listeners/${listenerId}/tokens`, undefined, count),
     "create deployment with both": on(
       "POST",
       () => "/v2/deployments",
@@ -244,12 +275,22 @@ const inWorkspace: Interleavings<TwoProcesses<Call>, Call, OnWorkspace> = {
       () => ({ url: "http://127.0.0.1:9/hook" }),
     ),
     "delete webhook": on("DELETE", ({ webhookId }) => `/v2/webhooks/${webhookId}`),
-    "list webhooks": on("GET", () => "/v2/webhooks", undefined, count),
+    "list webhooks": on("GET", () => "/v2/webhooks?limit=100", undefined, count),
+    "list deliveries": on("GET", ({ webhookId }) => `/v2/webhooks/${webhookId}/deliveries`, undefined, count),
+    replay: on(
+      "POST",
+      ({ webhookId }) => `/v2/webhooks/${webhookId}/replay`,
+      ({ eventId }) => ({ event_ids: [eventId] }),
+      ({ deliveries }) => deliveries,
+    ),
     "revoke key": on("DELETE", ({ keyId }) => `/v2/api-keys/${keyId}`),
     "make one no admin": on("PATCH", role(0), () => ({ role: "read" })),
     "make the other no admin": on("PATCH", role(1), () => ({ role: "read" })),
     "remove one": on("DELETE", role(0)),
     "remove the other": on("DELETE", role(1)),
+    "one makes the other no admin": by(0, "PATCH", role(1), { role: "read" }),
+    "the other makes one no admin": by(1, "PATCH", role(0), { role: "read" }),
+    "the other removes one": by(1, "DELETE", role(0)),
     "list members": on(
       "GET",
       () => "/v2/members",
@@ -287,19 +328,31 @@ const inWorkspace: Interleavings<TwoProcesses<Call>, Call, OnWorkspace> = {
           headers: { "x-api-key": "", origin },
         })
         assert.equal(reply.status, 201, reply.text)
-        return String(reply.body.person.person_id)
+        return { personId: String(reply.body.person.person_id), cookie: cookieOf(reply) }
       }
+      const webhookId = (await made("/v2/webhooks", { url: "http://127.0.0.1:9/hook" })).id
       const deploymentId = (await made("/v2/deployments", exampleDeployment(name))).id
       await call("PUT", `/v2/deployments/${deploymentId}/previews`, {
         body: { secrets: [{ name: "OLD", value: "v" }] },
       })
+      const listenerId = (await made("/v2/listeners", { ...cluster({ name: "setup" } as OnWorkspace) })).id
+      await made(`/v2/listeners/${listenerId}/tokens`, { name: "setup" })
+      const event = await db.row<{ event_id: string }>(
+        sql`select event_id from events where deployment_id = ${deploymentId} and type = 'deployment.created'`,
+      )
+      // All but one of those that a workspace may have.
+      await db.run(sql`
+        insert into webhooks (webhook_id, workspace_id, url, event_types, signing_secret_sealed)
+        select gen_random_uuid(), workspace_id, url, '{no.event}', signing_secret_sealed
+        from webhooks, generate_series(1, 48)`)
       return {
         name,
         deploymentId,
+        listenerId,
+        webhookId,
+        eventId: event?.event_id ?? unknown,
         otherId: (await made("/v2/deployments", exampleDeployment(`${name}-other`))).id,
         integrationId: (await made(github, { name: "setup", host: "github.com", token: "t" })).id,
-        listenerId: (await made("/v2/listeners", { ...cluster({ name: "setup" } as OnWorkspace) })).id,
-        webhookId: (await made("/v2/webhooks", { url: "http://127.0.0.1:9/hook" })).id,
         keyId: (await made("/v2/api-keys", { name: "setup" })).id,
         members: [await member("ada"), await member("bob")],
         invitation: await invited("new@example.com"),
@@ -309,13 +362,27 @@ const inWorkspace: Interleavings<TwoProcesses<Call>, Call, OnWorkspace> = {
   always: [
     ["a workspace", "delete listener", "create deployment with both"],
     ["a workspace", "set previews", "get previews"],
+    ["a workspace", "one makes the other no admin", "the other makes one no admin"],
+    ["a workspace", "one makes the other no admin", "the other removes one"],
+    ["a workspace", "delete listener", "create token"],
+    ["a workspace", "delete listener", "list tokens"],
+    ["a workspace", "create webhook", "create webhook"],
+    ["a workspace", "delete webhook", "list deliveries"],
+    ["a workspace", "delete webhook", "replay"],
   ],
-  leftOf: async (db, { deploymentId, keyId }) => [
+  leftOf: async (db, { deploymentId, keyId, webhookId }) => [
     await db.rows(
       sql`select integration_id is not null as i, listener_id is not null as l, delete_requested_at is not null as d from deployments order by name`,
     ),
     await db.rows(sql`select deployment_id = ${deploymentId} as own from host_names`),
-    await db.rows(sql`select role from members order by role`),
+    await db.rows(sql`select email, role from members join people using (person_id) order by email`),
+    await db.rows(sql`select email, role from invitations order by email`),
+    await db.row(sql`
+      select is_enabled, approve_label, array(select name from preview_secrets p where p.deployment_id = s.deployment_id order by name) as secrets
+      from preview_settings s where deployment_id = ${deploymentId}`),
+    await db.row(sql`
+      select (select count(*) from listener_tokens) as t,
+        (select count(*) from webhook_deliveries where webhook_id = ${webhookId}) as d`),
     await db.row(
       sql`select (select count(*) from integrations) as i, (select count(*) from listeners) as l, (select count(*) from webhooks) as w`,
     ),
@@ -337,7 +404,9 @@ async function hunt<Subject>(
   await using outer = await startApi({ ...options, db: place.database(api.db), key: api.key })
   const first: Call = (method, path, call) =>
     place.within(() => outer.call(method, path, { ...call, headers: { "x-api-key": api.apiKey, ...call?.headers } }))
-  const { tried, odd } = await interleave(interleavings, { db: api.db, first, second: api.call, place }, { cases: 8 })
+  // It is asked from within a request of the first, and must not take part in that one's entry of the audit log.
+  const second: Call = (...call) => outsideOfRequests(api.call, ...call)
+  const { tried, odd } = await interleave(interleavings, { db: api.db, first, second, place }, { cases: 8 })
   t.diagnostic(`${tried} interleavings`)
   assert.deepEqual(odd, [])
   assert.ok(tried > 0)
