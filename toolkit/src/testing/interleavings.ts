@@ -106,7 +106,8 @@ export async function interleave<Client, Subject, World extends TwoProcesses<Cli
         tried++
         if (orders.includes(outcome)) continue
         const what = `"${inner.name}" (${inner.by}) before statement ${statement} of "${outer.name}" (${outer.by})`
-        odd.push([`${setup}: ${what}`, `is ${outcome}`, ...orders.map((order) => `not ${order}`)].join("\n  "))
+        const again = `SUPERSTEP_PAIRS="${[setup, one.name, two.name].join()}"`
+        odd.push([`${setup}: ${what}`, `is ${outcome}`, ...orders.map((order) => `not ${order}`), again].join("\n  "))
       }
     }
   }
