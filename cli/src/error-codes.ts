@@ -64,6 +64,13 @@ export const cliCodes = {
     cause: "It runs in a folder without `.superstep`, or on another machine.",
     next: "Run it where the data folder is, or give `--url` and set `SUPERSTEP_API_KEY`.",
   },
+  no_installation: {
+    http: [],
+    what: "The command works with the data folder of an installation, and there is none.",
+    cause:
+      "It runs in a folder without `.superstep`, or with that of `superstep dev`, and no installation of this user runs, or several do.",
+    next: "Run it where the data folder is, or name that with `--home`.",
+  },
   platform_away: {
     http: [],
     what: "No platform answers at the address.",

@@ -8,7 +8,8 @@ import type { CliCommand, Context } from "../command-line/command.js"
 import type { Config } from "../command-line/config.js"
 import { homeOption } from "../command-line/options.js"
 import { type BackupStep, backUp, NoBackup, restore } from "../home/archive.js"
-import { type Home, homeAt, openHome } from "../home/home.js"
+import { type Home, homeAt } from "../home/home.js"
+import { locateInstallation } from "../home/installation.js"
 import { isOwned, takeOwnership } from "../home/owner.js"
 import { withProgress } from "../output/progress.js"
 import { quoted } from "../output/shell-word.js"
@@ -38,7 +39,7 @@ export const backup: CliCommand<HomeOptions> = {
   options: [homeOption()],
   async run({ args, options, config, out, err }) {
     assertOwnDatabase(config)
-    const home = await openHome(options.home ?? config.home)
+    const home = await locateInstallation(options.home, config)
     const file = resolve(args[0] ?? "")
     // A running installation keeps its Postgres; otherwise one is started temporarily, and nobody else may start meanwhile.
     await using _ownership = (await isOwned(home)) ? undefined : await takeOwnership(home, "superstep backup")
@@ -77,10 +78,12 @@ export const restoreCommand: CliCommand<RestoreOptions> = {
   ],
   async run({ args, options, config, out, err }) {
     assertOwnDatabase(config)
-    const home = homeAt(options.home ?? config.home)
     const file = resolve(args[0] ?? "")
-    if (options.deployment !== undefined)
+    if (options.deployment !== undefined) {
+      const home = await locateInstallation(options.home, config)
       return restoreOne({ file, home, config, out, err }, options.deployment, options)
+    }
+    const home = homeAt(options.home ?? config.home)
     const stray = (["name", "workspace", "replace"] as const).find((name) => options[name] !== undefined)
     if (stray) throw new NoBackup(`--${stray} is only for a single deployment: name it with --deployment`)
     if (await isOwned(home))

@@ -1,4 +1,6 @@
 import { execFile } from "node:child_process"
+import { randomUUID } from "node:crypto"
+import { existsSync } from "node:fs"
 import { statfs } from "node:fs/promises"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
@@ -10,6 +12,7 @@ import { openPortsWarning } from "@superstep/machines/parts/isolation/open-ports
 import { readMachineNote } from "@superstep/machines/port/machine-note"
 import { readSettings } from "@superstep/toolkit/config/settings"
 import { KnownError } from "@superstep/toolkit/errors/errors"
+import { removeTree } from "@superstep/toolkit/files/remove-tree"
 import type { CliCommand } from "../command-line/command.js"
 import type { Config } from "../command-line/config.js"
 import { olderNode } from "../command-line/older-node.js"
@@ -18,6 +21,7 @@ import { agentsOf } from "../home/agents.js"
 import { readCredentials } from "../home/credentials.js"
 import { startHomeDatabase } from "../home/database.js"
 import { type Home, openHome } from "../home/home.js"
+import { locateHome } from "../home/installation.js"
 import { isOwned, takeOwnership } from "../home/owner.js"
 import { readEntry } from "../home/owner-file.js"
 import { deploymentsOnReplacedPrograms } from "../platform/replaced-programs.js"
@@ -41,10 +45,14 @@ export const doctor: CliCommand<{ readonly home?: string }> = {
   summary: "check that this machine has everything that Superstep needs",
   options: [homeOption()],
   async run({ options, config, out }) {
-    const home = await openHome(options.home ?? config.home)
+    const { home: place } = await locateHome(options.home, config)
+    // Before the first start it looks in a folder beside that, so that it leaves nothing behind.
+    await using scratch = existsSync(place.folder) ? undefined : await scratchHome(place)
+    const home = scratch?.home ?? (await openHome(place.folder))
     const findings = [
       await nodeFinding(home, config),
       await gitFinding(),
+      { level: "good", words: `data folder ${place.folder}` } as const,
       ...(await installationFindings(home, config)),
       ...(await userFindings(home)),
       ...(await machineFindings(home, config)),
@@ -54,6 +62,12 @@ export const doctor: CliCommand<{ readonly home?: string }> = {
     const missing = findings.filter(({ level }) => level === "missing").length
     if (missing > 0) throw new NotReady(`${missing} of ${findings.length} checks failed`)
   },
+}
+
+/** A folder on the same disk, which goes again. */
+async function scratchHome({ folder }: Home): Promise<AsyncDisposable & { readonly home: Home }> {
+  const home = await openHome(`${folder}-${randomUUID()}`)
+  return { home, [Symbol.asyncDispose]: () => removeTree(home.folder) }
 }
 
 async function nodeFinding(home: Home, { environment }: Config): Promise<Finding> {
@@ -73,17 +87,16 @@ async function gitFinding(): Promise<Finding> {
 
 /** A running installation uses its ports and its Postgres already. */
 async function installationFindings(home: Home, config: Config): Promise<Finding[]> {
-  const writable: Finding = { level: "good", words: `data folder ${home.folder}` }
   const space = await spaceFinding(home)
   if (await isOwned(home)) {
     const runs: Finding = { level: "good", words: "Superstep is running on it" }
-    return [writable, space, runs, await apiFinding(home), ...(await programsFinding(home, config))]
+    return [space, runs, await apiFinding(home), ...(await programsFinding(home, config))]
   }
   const { port, agentsPort } = { ...defaultPlace, ...(await readEntry(home.owner))?.place }
   // No further checks: Postgres outlived the program too, and a check that started it would stop it at the end.
-  if (await agentsOf(home, config.environment).anyRuns()) return [writable, space, unattended(port, agentsPort)]
+  if (await agentsOf(home, config.environment).anyRuns()) return [space, unattended(port, agentsPort)]
   const ports = await Promise.all([portFinding(port, "--port"), portFinding(agentsPort, "--agents-port")])
-  return [writable, space, ...ports, await databaseFinding(home, config)]
+  return [space, ...ports, await databaseFinding(home, config)]
 }
 
 /** After a kill of `superstep up`. */

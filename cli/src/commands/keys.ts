@@ -5,7 +5,7 @@ import { Option } from "commander"
 import type { CliCommand } from "../command-line/command.js"
 import { homeOption, jsonOption } from "../command-line/options.js"
 import { withControlDatabase } from "../home/control-database.js"
-import { openHome } from "../home/home.js"
+import { openInstallation } from "../home/installation.js"
 
 interface KeyOptions {
   readonly home?: string
@@ -59,7 +59,7 @@ export const createKey: CliCommand<KeyOptions> = {
   ],
   async run({ options, config, out }) {
     const workspaceId = ownerOf(options)
-    const home = await openHome(options.home ?? config.home)
+    const home = await openInstallation(options.home, config)
     const { key, clearKey } = await withControlDatabase({ home, config, command }, (db) =>
       db.transaction((tx) => createApiKey(tx, { workspaceId, name: options.name ?? "cli", scopes: options.scope })),
     )
@@ -74,7 +74,7 @@ export const listKeys: CliCommand<KeyOptions> = {
   options: [...whose(), jsonOption(), homeOption()],
   async run({ options, config, out }) {
     const workspaceId = ownerOf(options)
-    const home = await openHome(options.home ?? config.home)
+    const home = await openInstallation(options.home, config)
     const keys = await withControlDatabase({ home, config, command }, (db) => listApiKeys(db, workspaceId))
     if (options.json) return out.line(JSON.stringify(keys.map(shown)))
     for (const { api_key_id, prefix, name, scopes: held, revoked_at } of keys) {
@@ -88,7 +88,7 @@ export const revokeKey: CliCommand<KeyOptions> = {
   summary: "revoke a key: later requests with it get 401",
   options: [homeOption()],
   async run({ args, options, config, out }) {
-    const home = await openHome(options.home ?? config.home)
+    const home = await openInstallation(options.home, config)
     await withControlDatabase({ home, config, command }, (db) => revokeApiKey(db, args[0] ?? ""))
     out.line(`${out.style("green", "✔")} revoked`)
   },

@@ -8,7 +8,7 @@ import { rotateMasterKey } from "@superstep/control/master-key"
 import type { CliCommand } from "../command-line/command.js"
 import { homeOption, jsonOption } from "../command-line/options.js"
 import { withControlDatabase } from "../home/control-database.js"
-import { openHome } from "../home/home.js"
+import { openInstallation } from "../home/installation.js"
 
 interface RotateOptions {
   readonly home?: string
@@ -20,7 +20,7 @@ export const rotateKey: CliCommand<RotateOptions> = {
   summary: "encrypt all secrets with a new master key, while the platform is stopped",
   options: [jsonOption(), homeOption()],
   async run({ options, config, out, err }) {
-    const home = await openHome(options.home ?? config.home)
+    const home = await openInstallation(options.home, config)
     const command = "superstep secrets rotate-key"
     const rotation = await withControlDatabase({ home, config, command, alone: true }, async (db) => {
       const folders = foldersOf(home.folder)

@@ -3,7 +3,7 @@ import type { Workspace } from "@superstep/control/workspaces/workspace"
 import type { CliCommand } from "../command-line/command.js"
 import { homeOption, jsonOption } from "../command-line/options.js"
 import { withControlDatabase } from "../home/control-database.js"
-import { openHome } from "../home/home.js"
+import { openInstallation } from "../home/installation.js"
 
 interface WorkspaceOptions {
   readonly home?: string
@@ -18,7 +18,7 @@ export const createWorkspaceCommand: CliCommand<WorkspaceOptions> = {
   summary: "create a workspace",
   options: [jsonOption(), homeOption()],
   async run({ args, options, config, out }) {
-    const home = await openHome(options.home ?? config.home)
+    const home = await openInstallation(options.home, config)
     const workspace = await withControlDatabase({ home, config, command: "superstep workspaces" }, (db) =>
       createWorkspace(db, args[0] ?? ""),
     )
@@ -33,7 +33,7 @@ export const listWorkspacesCommand: CliCommand<WorkspaceOptions> = {
   summary: "list all workspaces",
   options: [jsonOption(), homeOption()],
   async run({ options, config, out }) {
-    const home = await openHome(options.home ?? config.home)
+    const home = await openInstallation(options.home, config)
     const workspaces = await withControlDatabase({ home, config, command: "superstep workspaces" }, listWorkspaces)
     if (options.json) return out.line(JSON.stringify(workspaces.map(shown)))
     for (const { workspace_id, name } of workspaces) out.line(`${workspace_id}  ${name}`)

@@ -8,6 +8,7 @@ import { readConfig } from "../command-line/config.js"
 import { connect, NoConnection } from "../platform/connection.js"
 import { writeCredentials } from "./credentials.js"
 import { homeAt } from "./home.js"
+import { locateInstallation, NoInstallation } from "./installation.js"
 import { takeOwnership } from "./owner.js"
 import { registerInstallation, runningInstallations } from "./running-installations.js"
 
@@ -31,13 +32,19 @@ test("a command in any folder finds the installation that runs on this machine, 
   const named = { ...elsewhere, environment: { ...config.environment, SUPERSTEP_HOME: elsewhere.home } }
 
   await assert.rejects(connect({}, elsewhere), NoConnection)
+  await assert.rejects(locateInstallation(undefined, elsewhere), NoInstallation)
   await using first = await installation(23_870, environment)
   const found = await connect({}, elsewhere)
+  assert.equal((await locateInstallation(undefined, elsewhere)).folder, first.home.folder)
+  await assert.rejects(locateInstallation(undefined, named), NoInstallation)
   await assert.rejects(connect({}, named), /choose with --home .* or with SUPERSTEP_HOME/)
   {
     await using second = await installation(23_880, environment)
     await assert.rejects(connect({}, elsewhere), (error: Error) =>
       [first, second].every(({ home, url }) => error.message.includes(`--home ${home.folder} (${url})`)),
+    )
+    await assert.rejects(locateInstallation(undefined, elsewhere), (error: Error) =>
+      [first, second].every(({ home }) => error.message.includes(`--home '${home.folder}'`)),
     )
   }
 

@@ -10,7 +10,7 @@ import type { Config } from "../command-line/config.js"
 import { homeOption, jsonOption } from "../command-line/options.js"
 import { readCredentials } from "../home/credentials.js"
 import { homeAt } from "../home/home.js"
-import { runningInstallations } from "../home/running-installations.js"
+import { locateHome } from "../home/installation.js"
 import { urlOf } from "../processes/address.js"
 import { defaultPlace } from "../processes/default-place.js"
 
@@ -55,13 +55,10 @@ async function connectWith(
   { url, workspace, home }: ConnectionOptions,
   config: Config,
 ): Promise<Connection> {
-  const place = homeAt(home ?? config.home)
-  const own = await readCredentials(place)
   const chosen = url ?? config.url
-  const running = own === undefined && chosen === undefined ? await runningInstallations(config.environment) : []
-  const isNamed = home !== undefined || config.environment.SUPERSTEP_HOME !== undefined
-  const found = !isNamed && running.length === 1 ? running[0] : undefined
-  const kept = own ?? found?.credentials
+  const own = { home: homeAt(home ?? config.home), isFound: false, running: [] }
+  const { home: place, isFound, running } = chosen === undefined ? await locateHome(home, config) : own
+  const kept = await readCredentials(place)
   // The stored key belongs to the stored address: it is not sent to another one.
   const isKept = chosen === undefined || withoutSlash(chosen) === (kept && withoutSlash(kept.url))
   const address = chosen ?? kept?.url
@@ -78,7 +75,7 @@ async function connectWith(
     url: withoutSlash(address),
     apiKey,
     workspaceId: workspace ?? config.workspace ?? keptWorkspace,
-    ...(found && { foundIn: found.folder }),
+    ...(isFound && { foundIn: place.folder }),
   }
 }
 
