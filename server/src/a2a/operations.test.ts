@@ -4,8 +4,8 @@ import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import type { AssistantRow } from "../assistants/assistant.js"
 import { anyone } from "../auth/caller.js"
+import { AfterStatement } from "../testing/after-statement.js"
 import { addRun } from "../testing/as-anyone.js"
-import { BetweenStatements } from "../testing/between-statements.js"
 import { callerWith } from "../testing/callers.js"
 import { freshServer } from "../testing/test-server.js"
 import { type A2aParts, cancelTask, listTasks, requireTask } from "./operations.js"
@@ -68,7 +68,7 @@ test("a task that is deleted while tasks are listed is left out of the list; one
     await server.db.run(sql`
       insert into runs (run_id, thread_id, assistant_id, graph_id, status, metadata, kwargs, multitask_strategy)
       values (${runId}, ${threadId}, ${assistantId}, 'agent', 'pending', '{}', '{}', 'enqueue')`)
-  const between = new BetweenStatements()
+  const between = new AfterStatement()
   const parts = { ...server, db: between.database(server.db) } as unknown as A2aParts
   const request = { caller: anyone, assistant: { assistant_id: assistantId } as AssistantRow, headers: new Headers() }
   const deleting = (runId: string | undefined) => () => server.db.run(sql`delete from runs where run_id = ${runId}`)

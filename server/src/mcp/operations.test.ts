@@ -3,7 +3,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { anyone } from "../auth/caller.js"
-import { BetweenStatements } from "../testing/between-statements.js"
+import { AfterStatement } from "../testing/after-statement.js"
 import { freshServer } from "../testing/test-server.js"
 import { findTools, type McpParts } from "./operations.js"
 
@@ -12,7 +12,7 @@ test("an assistant that is deleted while tools are found hides no other one", as
   await server.db.run(sql`
     insert into assistants (assistant_id, graph_id, name, created_at)
     select gen_random_uuid(), 'agent', 'tool' || n, now() + make_interval(secs => n) from generate_series(1, 1002) n`)
-  const between = new BetweenStatements()
+  const between = new AfterStatement()
   const parts = { ...server, db: between.database(server.db) } as unknown as McpParts
   between.after(/from assistants where[\s\S]*order by/, () =>
     server.db.run(sql`delete from assistants where name in ('tool1', 'tool2')`),

@@ -2,12 +2,12 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
-import { BetweenStatements } from "../testing/between-statements.js"
+import { AfterStatement } from "../testing/after-statement.js"
 import { freshHttp } from "../testing/test-http.js"
 import { addRun, newThread } from "../testing/thread-streams.js"
 
 test("the events, the attempts and the trace of a run that is deleted while they are read are 404", async () => {
-  const between = new BetweenStatements()
+  const between = new AfterStatement()
   await using http = await freshHttp({ graphs: ["agent"], slots: 0, wrapDb: between.database })
   const threadId = await newThread(http)
 

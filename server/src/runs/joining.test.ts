@@ -10,8 +10,8 @@ import { until } from "@superstep/toolkit/testing/until"
 import { anyone } from "../auth/caller.js"
 import { appendLateEvents, pageOfRun } from "../events/queries.js"
 import { Streams } from "../events/streams.js"
+import { AfterStatement } from "../testing/after-statement.js"
 import { addRun, attemptOf } from "../testing/as-anyone.js"
-import { BetweenStatements } from "../testing/between-statements.js"
 import { freshHttp } from "../testing/test-http.js"
 import { freshServer, Listening, serverDatabase, startTestServer, type TestServer } from "../testing/test-server.js"
 import { newThread } from "../testing/thread-streams.js"
@@ -148,7 +148,7 @@ test("clients of other servers get the end of a run whose server died before it 
 })
 
 test("a run that is removed while a client joins it is not found, and run_gone for its repeated request", async () => {
-  const between = new BetweenStatements()
+  const between = new AfterStatement()
   await using http = await freshHttp({ graphs: ["agent"], slots: 0, wrapDb: between.database })
   const runs = `/threads/${await newThread(http)}/runs`
   const asked = { assistant_id: "agent", input: { n: 1 }, stream_resumable: true }

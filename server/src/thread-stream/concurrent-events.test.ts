@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto"
 import { test } from "node:test"
 import { until } from "@superstep/toolkit/testing/until"
 import { lastPlaceOfThread } from "../events/queries.js"
-import { BetweenStatements } from "../testing/between-statements.js"
+import { AfterStatement } from "../testing/after-statement.js"
 import { freshHttp } from "../testing/test-http.js"
 import { emitProtocol, everything, executing, startRun } from "./testing/protocol-client.js"
 import { connect } from "./testing/socket-client.js"
@@ -13,7 +13,7 @@ import { connect } from "./testing/socket-client.js"
 const readsEvents = /with latest as materialized|as count from run_events/
 
 test("the place of a reply covers no event that was logged after the reply's result was read", async () => {
-  const between = new BetweenStatements()
+  const between = new AfterStatement()
   await using http = await freshHttp({ graphs: ["agent"], wrapDb: between.database })
   const threadId = randomUUID()
   const client = await connect(http, threadId)

@@ -1,8 +1,8 @@
-/** Another request that comes between two statements of a request, at a place that a test names. All pairs of requests: ../interleavings.test.ts. */
+/** Another request that comes after a statement of a request that a test names. All pairs of requests, at every statement: ../interleavings.test.ts. */
 import type { Database } from "@superstep/toolkit/db/database"
 import type { Sql } from "@superstep/toolkit/db/sql"
 
-export class BetweenStatements {
+export class AfterStatement {
   #next: { readonly after: RegExp; readonly work: () => Promise<unknown> } | undefined
 
   /** Does the work once, when the next statement that matches has been answered, before its answer is used. */
