@@ -13,7 +13,7 @@ async function hunt<Subject>(
   t: TestContext,
   interleavings: Interleavings<TwoServers, TestHttp, Subject>,
 ): Promise<void> {
-  const { tried, odd } = await interleaveServers(interleavings, { cases: 20 })
+  const { tried, odd } = await interleaveServers(interleavings, { cases: 8 })
   t.diagnostic(`${tried} interleavings`)
   assert.deepEqual(odd, [])
   assert.ok(tried > 0)

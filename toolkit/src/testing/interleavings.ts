@@ -37,7 +37,7 @@ export interface TwoProcesses<Client> {
 /**
  * Tries a share of all pairs in all setups, which the commit chooses; the long tests try all of them.
  * `SUPERSTEP_PAIRS` is a regular expression: all cases are tried whose setup and requests, joined by commas, it matches.
- * @param cases  about how many, for a run of `npm test`; the wide tests try ten times as many
+ * @param cases  about how many, for a run of `npm test`; the wide tests try 25 times as many
  * @returns      how many interleavings were tried, and those that are like no order of the two
  */
 export async function interleave<Client, Subject, World extends TwoProcesses<Client>>(
@@ -83,7 +83,7 @@ export async function interleave<Client, Subject, World extends TwoProcesses<Cli
   const cases = Object.entries(setups).flatMap(([setup, setUp]) =>
     pairs.map(([one, two]) => ({ setup, setUp, one, two })),
   )
-  const every = runsLongTests ? 1 : Math.ceil(cases.length / (runsWideTests ? 10 * most : most))
+  const every = runsLongTests ? 1 : Math.ceil(cases.length / (runsWideTests ? 25 * most : most))
   const seed = seedOfCommit()
   const known = new Set(always.map((names) => names.join()))
   const all = new Set(cases.map(({ setup, one, two }) => [setup, one.name, two.name].join()))
