@@ -181,19 +181,29 @@ export interface TailedTopic {
   readonly place: number
 }
 
-/** The ids of those runs and threads whose log has events after the place that was read. */
+export interface FoundBySweep {
+  /** The ids of those runs and threads whose log has events after the place that was read. */
+  readonly behind: readonly string[]
+  /** Threads that were deleted. */
+  readonly gone: readonly string[]
+}
+
+/** What is new in logs that are tailed. */
 export const findBehind = async (
   db: Db,
   runs: readonly TailedTopic[],
   threads: readonly TailedTopic[],
-): Promise<string[]> => {
-  const rows = await db.rows<{ id: string }>(sql`
-    select f.id from unnest(${runs.map(({ id }) => id)}::uuid[], ${runs.map(({ place }) => place)}::bigint[]) as f (id, place)
+): Promise<FoundBySweep> => {
+  const rows = await db.rows<{ id: string; is_gone: boolean }>(sql`
+    select f.id, false as is_gone from unnest(${runs.map(({ id }) => id)}::uuid[], ${runs.map(({ place }) => place)}::bigint[]) as f (id, place)
       where exists (select from run_events e where e.run_id = f.id and e.seq > f.place)
     union all
-    select f.id from unnest(${threads.map(({ id }) => id)}::uuid[], ${threads.map(({ place }) => place)}::bigint[]) as f (id, place)
-      where exists (select from run_events e where e.thread_id = f.id and e.position > f.place)`)
-  return rows.map(({ id }) => id)
+    select f.id, t.thread_id is null
+      from unnest(${threads.map(({ id }) => id)}::uuid[], ${threads.map(({ place }) => place)}::bigint[]) as f (id, place)
+      left join threads t on t.thread_id = f.id
+      where t.thread_id is null or exists (select from run_events e where e.thread_id = f.id and e.position > f.place)`)
+  const idsOf = (isGone: boolean) => rows.filter(({ is_gone }) => is_gone === isGone).map(({ id }) => id)
+  return { behind: idsOf(false), gone: idsOf(true) }
 }
 
 export interface OldEvents {

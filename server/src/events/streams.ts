@@ -35,7 +35,6 @@ import { Topics, type TopicsOptions } from "./topics.js"
 const defaultSlowReaderBudgetMs = 10_000
 // The same as the default time for which a run's log is kept after its end.
 const defaultThreadTtlMs = 120_000
-
 // Hints are seldom lost, and one statement asks for all topics.
 const defaultSweepMs = 5_000
 
@@ -57,7 +56,7 @@ export interface StreamsOptions {
   readonly threadTtlMs?: number
   /** How long a run without a log may wait for clients that are behind, in all, in milliseconds (B6). */
   readonly slowReaderBudgetMs?: number
-  /** How often this server looks for events whose hint was lost, in milliseconds (B8). */
+  /** How often this server looks for events and deletions whose hint was lost, in milliseconds (B8). */
   readonly sweepMs?: number
 }
 
@@ -260,7 +259,7 @@ export class Streams {
     }
   }
 
-  /** Ends all subscribers of a deleted thread. A server that misses the hint finds out when it renews what its clients follow. */
+  /** Ends all subscribers of a deleted thread. A server that misses the hint finds out at its next sweep (B8). */
   announceGone(threadId: string): void {
     void this.followed.endIfDeleted(threadId)
     this.#options.hints.send("thread_gone", threadId)
@@ -315,7 +314,7 @@ export class Streams {
     this.#watchedEarly.clear()
   }
 
-  /** Looks for events whose hint was lost (B8). */
+  /** Looks for events and deletions whose hint was lost (B8), or came before the client was a subscriber. */
   async #sweep(): Promise<void> {
     const { db, log } = this.#options
     const runs = this.runs.tailed()
@@ -324,10 +323,12 @@ export class Streams {
     if (this.#isSweeping || runs.length + threads.length === 0) return
     this.#isSweeping = true
     try {
-      for (const id of await findBehind(db, runs, threads)) {
+      const { behind, gone } = await findBehind(db, runs, threads)
+      for (const id of behind) {
         this.runs.wake(id)
         this.#wakeThread(id)
       }
+      for (const id of gone) await this.followed.endIfDeleted(id)
     } catch (err) {
       log.warn({ err }, "the event log could not be polled")
     } finally {

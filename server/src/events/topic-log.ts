@@ -146,7 +146,7 @@ export class TopicLog {
 
   #publish(topic: Topic, event: LoggedEvent): void {
     topic.publish(toTopicEvent(event))
-    if (topic.kind.isLast(event.event)) this.#options.onEnd()
+    if (topic.kind.isLast?.(event.event)) this.#options.onEnd()
   }
 
   /** @param from  `isHeld`: new events are held for the subscriber already */
@@ -175,7 +175,7 @@ export class TopicLog {
         if (gap) topic.send(subscriber, gap)
         topic.send(subscriber, event)
         place = event.place
-        if (topic.kind.isLast(event.event)) return "over"
+        if (topic.kind.isLast?.(event.event)) return "over"
       }
       if (isLast && isHolding) break
       if (isLast) topic.hold(subscriber)

@@ -46,8 +46,8 @@ export interface JoinedAt {
 export interface TopicKind {
   /** The bytes of an event, with the id that clients send when they reconnect. */
   encode(event: TopicEvent): EncodedEvent
-  /** Whether an event of this name is the topic's last. */
-  isLast(event: string): boolean
+  /** Whether an event of this name is the topic's last. A topic without a last event ends without one: when its thread is deleted. */
+  readonly isLast?: (event: string) => boolean
 }
 
 export const runKind: TopicKind = {
@@ -56,13 +56,10 @@ export const runKind: TopicKind = {
 }
 
 /** A thread may always get another run, so its topic ends only when the thread is deleted. */
-export const threadKind: TopicKind = {
-  encode: (event) => encodeEvent(event, `${event.runId}:${event.seq}`),
-  isLast: () => false,
-}
+export const threadKind: TopicKind = { encode: (event) => encodeEvent(event, `${event.runId}:${event.seq}`) }
 
 /** A thread, for clients of the newer streaming protocol. */
-export const protocolKind: TopicKind = { encode: encodeProtocolEvent, isLast: () => false }
+export const protocolKind: TopicKind = { encode: encodeProtocolEvent }
 
 export class Topic {
   readonly kind: TopicKind
@@ -200,12 +197,12 @@ export class Topic {
     subscriber.end()
   }
 
-  /** Ends all live subscribers; those that still read past events find the end in the log. */
+  /** Ends all live subscribers. Those that still read past events find the last one in the log, where there is one. */
   end(): void {
     this.#isOver = true
     this.flush()
     for (const [subscriber, state] of this.#states) {
-      if (state.isReading) continue
+      if (state.isReading && this.kind.isLast) continue
       this.remove(subscriber)
       subscriber.end()
     }
@@ -241,7 +238,7 @@ export class Topic {
   #push(event: TopicEvent): void {
     if (this.#tick.length === 0) process.nextTick(() => this.flush())
     const encoded = this.#encode(event)
-    if (this.kind.isLast(event.event)) this.#end = encoded
+    if (this.kind.isLast?.(event.event)) this.#end = encoded
     this.#tick.push(encoded)
   }
 

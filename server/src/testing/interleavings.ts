@@ -27,7 +27,7 @@ export async function interleaveServers<Subject>(
 ) {
   await using db = await serverDatabase()
   const place = new BetweenStatements()
-  const options = { slots: 0, graphs: ["agent"] }
+  const options = { slots: 0, graphs: ["agent"], eventSweepMs: 100 }
   await using first = await startTestHttp(db, {
     ...options,
     wrapDb: (own) => place.database(own),
@@ -66,6 +66,9 @@ export const call =
     return [status, keep?.(json as Json)]
   }
 
+// Many sweeps, and less than the time after which a server renews what its clients follow, which would hide an end that was missed.
+const timeoutMs = 30_000
+
 /**
  * A stream of a thread, or of one of its runs: once both requests are answered, whether it ended although what it follows goes on. If that is
  * over, the stream must end; one that waits for its thread to be created follows nothing yet.
@@ -92,7 +95,7 @@ export function opened(
         : sql`select from threads where thread_id = ${threadId}`,
     )
     if (goesOn) await until(() => hasEnded || follows(), { what: "the stream follows, or has ended" })
-    else await until(() => hasEnded || !follows(), { what: "the stream ends with what it follows" })
+    else await until(() => hasEnded || !follows(), { what: "the stream ends with what it follows", timeoutMs })
     leave()
     return goesOn !== undefined && hasEnded
   }
