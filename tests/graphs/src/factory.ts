@@ -25,8 +25,9 @@ export async function makeNamed({ configurable }: LangGraphRunnableConfig) {
     .compile()
 }
 
-/** Called for every use; what it was called for shows in the tags. */
+/** Called for every use; what it was called for shows in the tags. Making it takes `making_ms`. */
 export async function makeGraph(config: LangGraphRunnableConfig, runtime: { accessContext: string }) {
+  await setTimeout(Number(config.configurable?.making_ms ?? 0))
   return new StateGraph(State, Context)
     .addNode("write", ({ count }) => ({
       count: count + 1,

@@ -5,7 +5,7 @@ import type { Received } from "./testing/fake-server.js"
 import { inBothLanguages } from "./testing/languages.js"
 import { workerMain } from "./testing/worker.js"
 
-inBothLanguages(["nested", "builder", "odd", "slow"], ({ name, start, server }) => {
+inBothLanguages(["nested", "builder", "odd", "slow", "factory"], ({ name, start, server }) => {
   test("W2: the values of a saved checkpoint, which may come after it, are sent again by the next attempt", async () => {
     const lost = { error: "Unavailable", message: "the second step is not saved" }
     const order = { thread_id: crypto.randomUUID(), run_id: crypto.randomUUID(), durability: "sync" } as const
@@ -125,6 +125,15 @@ inBothLanguages(["nested", "builder", "odd", "slow"], ({ name, start, server }) 
       assert.ok(server().checkpoints.has(frame.thread_id))
     })
   }
+
+  test("a run is cancelled while the factory of its graph waits", async () => {
+    const config = { configurable: { making_ms: 600_000 } }
+    const frame = server().startRun("factory", { command: { resume: "yes" }, config })
+
+    server().send({ type: "cancel", run_id: frame.run_id, claim_id: frame.claim_id })
+
+    assert.equal((await server().done(frame)).status, "cancelled")
+  })
 
   test("a cancel for an unknown run is ignored", async () => {
     server().send({ type: "cancel", run_id: "nobody", claim_id: "nothing" })

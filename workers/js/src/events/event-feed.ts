@@ -2,10 +2,8 @@
  * Reads a run's stream and knows whether everything produced so far has been written. LangGraph passes a checkpoint to the saver
  * while earlier events may still be in pending promises. A checkpoint must not overtake them (W2), so the saver waits here.
  */
-import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises"
-
-/** An aborted graph usually ends at once. A tool that ignores the signal gets this long, in milliseconds. */
-const abortGraceMs = 1_000
+import { setImmediate as turn } from "node:timers/promises"
+import { withAbortGrace } from "./abort-grace.js"
 
 export class EventFeed {
   /** True while the reader has no chunk: it waits for the next one, or the stream has ended. */
@@ -14,7 +12,7 @@ export class EventFeed {
 
   /**
    * Calls `onChunk` for each chunk in order, and waits for its promise, until the stream ends or the signal aborts. After an
-   * abort the graph gets `abortGraceMs` to save its state.
+   * abort the graph gets a second to save its state.
    * @throws  the stream's error, or the signal's reason if that comes first
    */
   async read(
@@ -35,7 +33,7 @@ export class EventFeed {
     } finally {
       forget()
       this.#park()
-      if (signal.aborted) await Promise.race([ended(iterator), sleep(abortGraceMs, undefined, { ref: false })])
+      if (signal.aborted) await withAbortGrace(ended(iterator), signal).catch(() => undefined)
     }
   }
 

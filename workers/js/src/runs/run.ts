@@ -13,6 +13,7 @@ import { CheckpointLink } from "../checkpoints/checkpoint-link.js"
 import { createCheckpointer } from "../checkpoints/checkpointer.js"
 import { CallFailed, type CallFields, type Connection, type Reply } from "../connection/connection.js"
 import { describeError, runFailure } from "../errors/describe-error.js"
+import { withAbortGrace } from "../events/abort-grace.js"
 import { EventFeed } from "../events/event-feed.js"
 import { EventMapper } from "../events/event-mapper.js"
 import { EventPause } from "../events/event-pause.js"
@@ -153,7 +154,7 @@ export class Run {
 
   async #stream(loaded: LoadedGraph): Promise<void> {
     const { signal } = this.#abort
-    const { graph, input, config } = await this.#prepare(loaded)
+    const { graph, input, config } = await withAbortGrace(this.#prepare(loaded), signal)
     signal.throwIfAborted()
     const { frame } = this.#request
     const { engineModes, usesEvents } = streamPlan(frame)
@@ -164,7 +165,10 @@ export class Run {
     // With a version LangGraph also streams a lightweight checkpoint before each values.
     const version = usesEvents || frame.protocol_events ? { version: "v2" } : {}
     const options = { ...config, ...version, streamMode: engineModes, signal }
-    const stream = usesEvents ? graph.streamEvents(input, options) : await graph.stream(input, options)
+    // LangGraph gives the stream only with its first chunk.
+    const stream = usesEvents
+      ? graph.streamEvents(input, options)
+      : await withAbortGrace(graph.stream(input, options), signal)
     try {
       await this.#feed.read(stream, signal, (item) =>
         this.#emit(this.#interrupts.take(usesEvents ? events.fromLangChainEvent(item) : events.fromChunk(item))),

@@ -1,5 +1,6 @@
-"""A factory that is called for every use; the tags say for what."""
+"""A factory that is called for every use; the tags say for what. Making the graph takes `making_ms`."""
 
+import asyncio
 import operator
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -22,6 +23,7 @@ class Context(TypedDict, total=False):
 
 @asynccontextmanager
 async def make_graph(runtime: ServerRuntime[Context], config: RunnableConfig) -> AsyncIterator[Any]:
+    await asyncio.sleep(config["configurable"].get("making_ms", 0) / 1000)
     tags = [runtime.access_context, str(config["configurable"].get("graph_id"))]
 
     def write(state: State) -> State:
