@@ -1,7 +1,7 @@
 /** Turns a built tree into an artifact: removes what must not run, makes it read-only, and publishes it by one rename. */
 import { randomUUID } from "node:crypto"
-import { chmod, lchown, lstat, mkdir, realpath, rename } from "node:fs/promises"
-import { basename, dirname, join, sep } from "node:path"
+import { chmod, lchown, lstat, mkdir, readdir, realpath, rename } from "node:fs/promises"
+import { basename, dirname, extname, join, sep } from "node:path"
 import { keptSchemasFile } from "@superstep/protocol/worker/kept-schemas"
 import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
 import type { OsUser } from "@superstep/toolkit/exec/spawn-detached"
@@ -9,6 +9,7 @@ import { closeTree } from "@superstep/toolkit/files/own-tree"
 import { UnusableFile } from "@superstep/toolkit/files/read-plain-file"
 import { removeTree } from "@superstep/toolkit/files/remove-tree"
 import { writeShared } from "@superstep/toolkit/files/shared-file"
+import { isUuid } from "@superstep/toolkit/text/is-uuid"
 
 /**
  * Closes the tree (`own-tree.ts`) and deletes what an artifact must not contain.
@@ -92,6 +93,14 @@ export async function removeArtifact(artifactFolder: string): Promise<void> {
   const leaving = `${artifactFolder}.${randomUUID()}`
   await rename(artifactFolder, leaving).catch(ifCode(missing))
   await removeTree(leaving)
+}
+
+/** Whether a folder beside the artifacts is one that `removeArtifact` has moved away. Pure. */
+export const isLeaving = (name: string): boolean => isUuid(extname(name).slice(1))
+
+/** Deletes what a killed `removeArtifact` has left. @param artifacts  the folder of all artifacts */
+export async function removeLeaving(artifacts: string): Promise<void> {
+  for (const name of await readdir(artifacts)) if (isLeaving(name)) await removeTree(join(artifacts, name))
 }
 
 const exists = (path: string): Promise<boolean> => lstat(path).then(() => true, ifCode(missing, false))

@@ -4,7 +4,7 @@ import { basename, join } from "node:path"
 import { buildFiles } from "@superstep/builder/build-request"
 import type { InstalledNodes } from "@superstep/builder/installed-nodes"
 import { platformOf } from "@superstep/builder/platform"
-import { addSchemas, removeArtifact } from "@superstep/builder/publish"
+import { addSchemas, isLeaving, removeArtifact } from "@superstep/builder/publish"
 import type { InstalledPythons } from "@superstep/builder/python/pythons"
 import { readSourceSchemas } from "@superstep/builder/source-schemas"
 import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
@@ -66,7 +66,7 @@ export function localArtifacts(options: ArtifactsOptions): Artifacts {
       // Listed before the builds: an artifact that is published in between is then not in the list.
       const present = await readdir(folders.artifacts)
       const inBuild = await artifactsInBuild(folders)
-      return present.filter((id) => !inBuild.has(id))
+      return present.filter((name) => !isLeaving(name) && !inBuild.has(name))
     },
     usedMb: (deploymentId, artifactIds) => usedDiskMb([cacheOf(deploymentId), ...artifactIds.map(folderOf)]),
     removeCache: (deploymentId) => removeTree(cacheOf(deploymentId)),

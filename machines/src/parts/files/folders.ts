@@ -3,6 +3,7 @@ import { createHash } from "node:crypto"
 import { chmod, mkdir, readdir } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { removeLeaving } from "@superstep/builder/publish"
 import { makeOwnFolder } from "@superstep/toolkit/files/own-folder"
 import { removeTree } from "@superstep/toolkit/files/remove-tree"
 
@@ -68,7 +69,7 @@ export const workFolder = ({ work }: Pick<MachineFolders, "work">, revisionId: s
 }
 
 /**
- * Creates the folders. One control plane at a time calls this.
+ * Creates the folders, and removes what killed processes have left in them. One control plane at a time calls this.
  * @throws ForeignFolder  the folder for sockets is in the temporary folder, and somebody else created it
  */
 export async function prepareFolders({ artifacts, units, work, cache, run }: MachineFolders): Promise<void> {
@@ -77,6 +78,7 @@ export async function prepareFolders({ artifacts, units, work, cache, run }: Mac
     // An existing folder keeps the permissions that it was given.
     if (await mkdir(folder, { recursive: true })) await chmod(folder, 0o711)
   }
+  await removeLeaving(artifacts)
   await makeOwnFolder(run, 0o700)
   // Folders of units of a former release, which belong to the deployments' users.
   for (const name of await readdir(run)) if (/^[0-9a-f]{16}$/.test(name)) await removeTree(join(run, name))
