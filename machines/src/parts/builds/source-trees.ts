@@ -12,7 +12,7 @@ export interface SourceTrees {
   /** @returns  where the tree is to be put: a path of a folder that does not exist yet */
   prepare(revisionId: string): Promise<string>
   has(revisionId: string): Promise<boolean>
-  /** After this only we can change it. @returns  its path */
+  /** After this only we can change it. May be repeated, also after a kill. @returns  its path */
   take(revisionId: string): Promise<string>
 }
 
@@ -20,15 +20,16 @@ export function sourceTrees(folders: Pick<MachineFolders, "work">, isolation: Pi
   const placeOf = (revisionId: string) => workFolder(folders, revisionId)
   const take = async (revisionId: string): Promise<string> => {
     const { fetched, tree } = placeOf(revisionId)
-    const found = await lstat(fetched).catch(ifCode(missing))
-    if (!found) return tree
     const control = controlUserOf(isolation)
-    if (control) {
-      await lchown(fetched, 0, 0)
-      await chmod(fetched, 0o700)
-      if (await isThere(fetchedTree(fetched))) await takeFrom(fetchedTree(fetched), control)
+    // False when an earlier call was killed after the rename.
+    if (await isThere(fetchedTree(fetched))) {
+      if (control) {
+        await lchown(fetched, 0, 0)
+        await chmod(fetched, 0o700)
+        await takeFrom(fetchedTree(fetched), control)
+      }
+      await rename(fetchedTree(fetched), tree)
     }
-    await rename(fetchedTree(fetched), tree)
     await removeTree(fetched)
     return tree
   }
