@@ -52,6 +52,12 @@ export const cliCodes = {
     cause: "A first start with `sudo`, and this one without.",
     next: "Run the command as that user; the message names the ways.",
   },
+  home_half_restored: {
+    http: [],
+    what: "A backup is being restored into the data folder, or such a restore was killed.",
+    cause: "`superstep up` beside or after an interrupted `superstep restore`.",
+    next: "Wait for the restore. If it was killed, run it again.",
+  },
   credentials_lost: {
     http: [],
     what: "`credentials.json` of the data folder cannot be read or made again.",

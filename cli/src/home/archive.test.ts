@@ -6,6 +6,7 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs"
@@ -15,7 +16,7 @@ import { identify } from "@superstep/toolkit/exec/process-identity"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { create, list } from "tar"
 import { backUp, NoBackup, packFolders, removeKilledBackup, restore, unpack, verify } from "./archive.js"
-import { homeAt, openHome } from "./home.js"
+import { HomeHalfRestored, homeAt, openHome } from "./home.js"
 import { AlreadyRunning, takeOwnership } from "./owner.js"
 
 test("files with hard links outside the folder are packed completely", async () => {
@@ -73,6 +74,30 @@ test("a truncated backup restores nothing and leaves nothing", async () => {
   })
 
   assert.deepEqual(readdirSync(parent), [])
+})
+
+test("a backup is restored into an empty folder that cannot be replaced, also again after a kill", async () => {
+  const folder = temporaryFolder()
+  const cluster = join(folder, "postgres-backup")
+  mkdirSync(join(cluster, "data"), { recursive: true })
+  writeFileSync(join(cluster, "backup.json"), JSON.stringify({ format: 1 }))
+  for (const path of ["id", "credentials.json", "postgres-backup/password", "postgres-backup/data/PG_VERSION"])
+    writeFileSync(join(folder, path), path)
+  const file = join(folder, "backup.tar.gz")
+  await packFolders({ folder, names: ["postgres-backup", "credentials.json", "id"], file })
+  // As a mount point, which has a folder of its file system.
+  const mounted = temporaryFolder()
+  mkdirSync(join(mounted, "lost+found"))
+  mkdirSync(join(mounted, "restoring.files", "artifacts"), { recursive: true })
+  const { ino } = statSync(mounted)
+  await assert.rejects(openHome(mounted), HomeHalfRestored)
+
+  await restore({ home: homeAt(mounted), file })
+
+  assert.equal(statSync(mounted).ino, ino)
+  assert.deepEqual(readdirSync(mounted).sort(), ["credentials.json", "lost+found", "postgres", "restored-from"])
+  assert.equal(readFileSync(join(mounted, "postgres", "data", "PG_VERSION"), "utf8"), "postgres-backup/data/PG_VERSION")
+  await openHome(mounted)
 })
 
 test("a backup into a missing folder, or while another one runs, is an error and leaves nothing", async () => {

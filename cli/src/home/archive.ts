@@ -4,7 +4,7 @@
  * an artifact may be removed in the meantime.
  */
 import { existsSync, realpathSync, type Stats, symlinkSync } from "node:fs"
-import { chmod, mkdir, open, readdir, readFile, rename, rm, writeFile } from "node:fs/promises"
+import { chmod, mkdir, open, readdir, readFile, rename, rm, rmdir, writeFile } from "node:fs/promises"
 import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path"
 import { takeOwnId } from "@superstep/control/home/home"
 import { KnownError } from "@superstep/toolkit/errors/errors"
@@ -160,19 +160,21 @@ export async function packFolders({
 }
 
 /**
- * Creates a data folder from a backup. It appears complete, or not at all.
+ * Creates a data folder from a backup. It is complete, or `openHome` refuses it. The backup is unpacked below the folder, which may be
+ * a mount point: nothing can be moved into it from its parent, and it cannot be replaced.
  * @throws NoBackup  when the file is no backup, or the folder is not empty
  */
 export async function restore({ home, file }: { home: Home; file: string }): Promise<void> {
-  const { folder } = home
+  const { folder, restoring: draft } = home
   const there = await readdir(folder)
-    .catch(ifCode(["ENOENT"], []))
+    .catch(ifCode(["ENOENT"]))
     .catch((cause: Error) => {
       throw new NoBackup(`${folder} cannot be used: ${cause.message}`, { cause })
     })
-  if (there.length > 0)
+  // A file system has the one in its root; a killed restore has left the other.
+  const harmless = ["lost+found", basename(draft)]
+  if (there?.some((name) => !harmless.includes(name)))
     throw new NoBackup(`${folder} is not empty: choose another folder with --home, or remove it first`)
-  const draft = join(dirname(folder), `.${basename(folder)}.restoring`)
   await rm(draft, { recursive: true, force: true })
   await mkdir(draft, { recursive: true, mode: 0o755 })
   try {
@@ -181,14 +183,17 @@ export async function restore({ home, file }: { home: Home; file: string }): Pro
     await placeCluster(join(draft, clusterName), join(draft, basename(home.postgres)))
     await rm(join(draft, clusterName), { recursive: true })
     await takeOwnId(draft)
-    await rm(folder, { recursive: true, force: true })
-    await rename(draft, folder)
   } catch (cause) {
+    await rm(draft, { recursive: true, force: true })
+    if (there === undefined) await rmdir(folder)
     if (cause instanceof KnownError) throw cause
     throw new NoBackup(`${file} cannot be restored: ${(cause as Error).message}`, { cause })
-  } finally {
-    await rm(draft, { recursive: true, force: true })
   }
+  // The credentials last: with them the folder is an installation.
+  const last = basename(home.credentials)
+  const names = (await readdir(draft)).sort((one, other) => Number(one === last) - Number(other === last))
+  for (const name of names) await rename(join(draft, name), join(folder, name))
+  await rmdir(draft)
 }
 
 /**

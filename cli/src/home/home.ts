@@ -15,6 +15,8 @@ export interface Home {
   readonly serverId: string
   /** The file that names the program on this folder. */
   readonly owner: string
+  /** A backup that is being unpacked: while it is there, the folder is incomplete. */
+  readonly restoring: string
   /** Logs about Postgres and about this program go to `logs/cli.log`. */
   readonly log: Log
 }
@@ -26,6 +28,11 @@ export class HomeNotWritable extends KnownError {
 /** The data folder belongs to another user, such as root after a start with sudo. */
 export class HomeOfAnotherUser extends KnownError {
   readonly code = "home_of_another"
+}
+
+/** A `superstep restore` into the data folder is under way, or was killed. */
+export class HomeHalfRestored extends KnownError {
+  readonly code = "home_half_restored"
 }
 
 const logFileIn = (logs: string): string => join(logs, "cli.log")
@@ -43,6 +50,7 @@ export function homeAt(path: string): Home {
     credentials: join(folder, "credentials.json"),
     serverId: join(folder, "server-id"),
     owner: join(folder, "running.json"),
+    restoring: join(folder, "restoring.files"),
     log: createLog({ process: "cli", level: "info" }, { write }),
   }
 }
@@ -63,10 +71,15 @@ export async function ownedByAnother({ folder }: Home, path: string): Promise<Ho
  * Creates the folder when it is missing.
  * @throws HomeNotWritable  naming the folder and the option for another one
  * @throws HomeOfAnotherUser    it belongs to another user
+ * @throws HomeHalfRestored     a restore into it has not ended
  */
 export async function openHome(path: string): Promise<Home> {
   const home = homeAt(path)
-  const { folder, logs } = home
+  const { folder, logs, restoring } = home
+  if (existsSync(restoring)) {
+    const ways = "wait until that has ended; if superstep restore was killed, run it again"
+    throw new HomeHalfRestored(`a backup is being restored into ${folder}: ${ways}`)
+  }
   try {
     // Postgres and deployments of a root process pass through the folder as other users; logs are only for its owner.
     await mkdir(folder, { recursive: true, mode: 0o755 })
