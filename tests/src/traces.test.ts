@@ -3,6 +3,7 @@ import assert from "node:assert/strict"
 import { describe, test } from "node:test"
 import { type CollectedSpan, type Collector, startCollector } from "@superstep/toolkit/testing/collector"
 import { until } from "@superstep/toolkit/testing/until"
+import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { type AgentServerProcess, startServerWithDatabase } from "./testing/agent-servers.js"
 import { graphLanguages } from "./testing/languages.js"
 
@@ -72,7 +73,9 @@ for (const { name: language, env, skip } of graphLanguages) {
     })
 
     for (const traces of ["timings", "off"]) {
-      test(`tokens and the first token are counted, also of stateless runs, with traces ${traces}`, async () => {
+      test(`tokens and the first token are counted, also of stateless runs, with traces ${traces}`, {
+        skip: traces === "off" && unlessWide("starts a server"),
+      }, async () => {
         await using server = await startServerWithDatabase({ env: { ...env, SUPERSTEP_TRACES: traces } })
         const { client, url, headers } = server
         const metric = async (name: string) => {
