@@ -11,6 +11,7 @@ const programOf = {
   chaos: ["tests/dist/chaos/main.js"],
   simulate: ["control/dist/testing/simulation/main.js"],
   "simulate queue": ["server/dist/runs/testing/simulation/main.js"],
+  pairs: ["--test"],
 }
 // What a campaign still has to print of what it found.
 const restMs = 500
@@ -93,11 +94,12 @@ async function build(checkout, files) {
   await commandStep("bundling", process.execPath, [join(checkout, "scripts/programs.mjs")], { cwd: checkout })
 }
 
-async function search(checkout, { program, args }, { seconds, signal, onLine }) {
+async function search(checkout, { program, args, env }, { seconds, signal, onLine }) {
   const startedAt = performance.now()
   const tookSeconds = () => Math.round((performance.now() - startedAt) / 1000)
   const child = spawn(process.execPath, ["--enable-source-maps", ...programOf[program], ...args], {
     cwd: checkout,
+    env: { ...process.env, ...env },
     // A terminal's Ctrl-C goes to this process alone, which stops the campaign.
     detached: true,
     stdio: ["ignore", "pipe", "pipe"],
@@ -144,6 +146,8 @@ function findingOf(lines) {
     if (/^histories that no order explains: [1-9]/.test(line)) return { judge: "history", finding: next.trim() }
     if (/^holes: [1-9]/.test(line)) return { judge: "hole", finding: next.trim() }
     if (/^seed \d+:$/.test(line)) return { judge: "simulation", finding: next.trim() }
+    const [, interleaving] = /: ("[^"]+" \((?:one|two)\) before statement \d+ of "[^"]+")/.exec(line) ?? []
+    if (interleaving) return { judge: "pairs", finding: interleaving }
   }
   return undefined
 }

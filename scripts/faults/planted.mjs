@@ -77,9 +77,10 @@ function withSeed(fault, seed) {
 
 const longestFinding = 160
 
-function rowOf({ name, campaign: { program, args } }, { judge, finding, seconds, seed }) {
+function rowOf({ name, campaign: { program, args, env = {} } }, { judge, finding, seconds, seed }) {
   const text = finding === undefined ? "" : finding.replaceAll("|", "/").slice(0, longestFinding)
-  const command = `\`${program} ${args.join(" ")}\`${program.startsWith("simulate") && finding ? `, seed ${seed}` : ""}`
+  const variables = Object.entries(env).map(([variable, value]) => `${variable}="${value}" `)
+  const command = `\`${variables.join("")}${program} ${args.join(" ")}\`${program.startsWith("simulate") && finding ? `, seed ${seed}` : ""}`
   return `| ${[name, command, judge ?? "NOT FOUND", `${seconds} s`, text].join(" | ")} |`
 }
 

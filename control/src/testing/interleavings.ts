@@ -1,5 +1,4 @@
 /** Pairs of requests at the same moment, at two control planes that share a database (toolkit's testing/interleavings.ts). */
-import assert from "node:assert/strict"
 import { AsyncLocalStorage } from "node:async_hooks"
 import type { TestContext } from "node:test"
 import { Secret } from "@superstep/toolkit/config/settings"
@@ -41,7 +40,7 @@ let lastName = 0
 /** For the deployment of a case. */
 export const nextName = () => `bot-${++lastName}`
 
-/** As `interleave` of the toolkit; fails if an interleaving is like no order. */
+/** As `interleave` of the toolkit. */
 export async function interleaveApis<Subject>(
   t: TestContext,
   interleavings: Interleavings<TwoApis, Call, Subject>,
@@ -55,8 +54,6 @@ export async function interleaveApis<Subject>(
     place.within(() => outer.call(method, path, { ...call, headers: { "x-api-key": api.apiKey, ...call?.headers } }))
   // It is asked from within a request of the first, and must not take part in that one's entry of the audit log.
   const second: Call = (...call) => outsideOfRequests(api.call, ...call)
-  const { tried, odd } = await interleave(interleavings, { db: api.db, first, second, place }, { cases: 3 })
+  const tried = await interleave(interleavings, { db: api.db, first, second, place }, { cases: 3 })
   t.diagnostic(`${tried} interleavings`)
-  assert.deepEqual(odd, [])
-  assert.ok(tried > 0)
 }
