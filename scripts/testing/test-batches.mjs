@@ -13,6 +13,8 @@ const startingFilesInBatch = 16
 const wideFilesInBatch = 3
 
 const costs = new URL("test-costs.mjs", import.meta.url).href
+// What a failed test leaves open would hold its process until the time limit of a file, which is most of the time of a whole run.
+const heldMs = 60_000
 
 // A file that changes the process would affect the files after it, and one that measures the process is affected by those before it.
 const needsOwnProcess = [
@@ -45,10 +47,14 @@ const startsPrograms = (text) => /\/testing\/|\/exec\/|"node:child_process"/.tes
  * @param wide      the files that run their wide tests
  * @param apart     each file has a process of its own
  * @param runsLong  long tests run, too
+ * @param patience  how long a process may go on after its last test, in milliseconds
  * @returns         the modules for Node's test runner, the longest first, so that all processors finish at about the same time; those that take
  *                  about as long in the order of `files`. They write what files cost to `costs` in the folder
  */
-export function inBatches(files, { checkout, folder, wide = new Set(), apart = false, runsLong = false }) {
+export function inBatches(
+  files,
+  { checkout, folder, wide = new Set(), apart = false, runsLong = false, patience = heldMs },
+) {
   const batches = []
   const open = new Map()
   for (const file of files) {
@@ -77,8 +83,9 @@ export function inBatches(files, { checkout, folder, wide = new Set(), apart = f
     })
     const setting = `process.env.SUPERSTEP_WIDE_TESTS = "${wide.has(batch[0]) ? 1 : 0}"\n`
     const account = `const turnTo = accountOf(${JSON.stringify(join(folder, "costs"))}, "modules of ${packageOf(batch[0])}")\n`
-    const imports = `import { before, describe } from "node:test"\nimport { accountOf } from ${JSON.stringify(costs)}\n`
-    writeFileSync(path, `${imports}${setting}${account}${suites.join("")}`)
+    const end = `after(() => endSoon(${patience}))\n`
+    const imports = `import { after, before, describe } from "node:test"\nimport { accountOf, endSoon } from ${JSON.stringify(costs)}\n`
+    writeFileSync(path, `${imports}${setting}${account}${suites.join("")}${end}`)
     return path
   })
 }

@@ -95,6 +95,23 @@ test("after the end of the first file", () => { if (!state.isOver) throw new Err
   assert.match(bad.stdout, /cannot be imported/)
 })
 
+test("a process whose tests have ended is ended, and fails, when something holds it", (t) => {
+  const checkout = checkoutWith(t, {
+    "scripts/held.test.mjs": `import { test } from "node:test"
+setInterval(() => undefined, 1000)
+test("it", () => undefined)
+`,
+  })
+  const [batch] = inBatches(["scripts/held.test.mjs"], { checkout, folder: checkout, patience: 10 })
+  const { NODE_TEST_CONTEXT, ...env } = process.env
+
+  const { status, stdout, stderr } = spawnSync(process.execPath, [batch], { encoding: "utf8", env })
+
+  assert.equal(status, 1)
+  assert.match(stdout, /ok 1 - it/)
+  assert.match(stderr, /all tests of this process have ended, and it goes on: Timeout/)
+})
+
 test("files that start programs share processes in smaller numbers, and files that take minutes have their own", (t) => {
   const texts = [
     ...Array.from({ length: 17 }, (_, n) => [`starts-${n}`, 'import "./testing/platform.js"\n']),

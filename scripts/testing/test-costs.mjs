@@ -56,6 +56,16 @@ export function accountOf(table, loading) {
   return turnTo
 }
 
+/** Ends the process, and fails it, if it goes on for so long although its tests have ended. */
+export function endSoon(ms) {
+  const end = () => {
+    const held = [...new Set(process.getActiveResourcesInfo())].join(", ")
+    process.stderr.write(`all tests of this process have ended, and it goes on: ${held}\n`)
+    process.exit(1)
+  }
+  setTimeout(end, ms).unref()
+}
+
 /**
  * @param text  lines of a file and its seconds, several for a file
  * @returns     the files and their sums, the most expensive first
