@@ -1,16 +1,16 @@
 /** `superstep backup` and `restore`: the whole installation as one file. */
 import { resolve } from "node:path"
 import { KnownError } from "@superstep/toolkit/errors/errors"
-import { startPostgres } from "@superstep/toolkit/postgres/start-postgres"
 import { Option } from "commander"
 import { restoreDeployment } from "../backups/restore-deployment.js"
 import type { CliCommand, Context } from "../command-line/command.js"
 import type { Config } from "../command-line/config.js"
 import { homeOption } from "../command-line/options.js"
 import { type BackupStep, backUp, NoBackup, restore } from "../home/archive.js"
+import { withHomePostgres } from "../home/command-postgres.js"
 import { type Home, homeAt } from "../home/home.js"
 import { locateInstallation } from "../home/installation.js"
-import { isOwned, takeOwnership } from "../home/owner.js"
+import { isOwned } from "../home/owner.js"
 import { withProgress } from "../output/progress.js"
 import { quoted } from "../output/shell-word.js"
 
@@ -41,16 +41,10 @@ export const backup: CliCommand<HomeOptions> = {
     assertOwnDatabase(config)
     const home = await locateInstallation(options.home, config)
     const file = resolve(args[0] ?? "")
-    // A running installation keeps its Postgres; otherwise one is started temporarily, and nobody else may start meanwhile.
-    await using _ownership = (await isOwned(home)) ? undefined : await takeOwnership(home, "superstep backup")
-    const postgres = await startPostgres({ folder: home.postgres, log: home.log })
-    try {
-      const { superuserUri } = postgres
-      const step: BackupStep = (name, work) => withProgress(err, name, work)
-      await backUp({ home, superuserUri, file, step })
-    } finally {
-      if (!postgres.adopted) await postgres.stop()
-    }
+    const step: BackupStep = (name, work) => withProgress(err, name, work)
+    await withHomePostgres({ home, command: "superstep backup" }, ({ superuserUri }) =>
+      backUp({ home, superuserUri, file, step }),
+    )
     out.line(file)
     err.line("  It contains the key of your secrets: protect it like them.")
   },

@@ -153,7 +153,7 @@ async function portFinding(port: number, option: string): Promise<Finding> {
 async function databaseFinding(home: Home, config: Config): Promise<Finding> {
   try {
     await using _ownership = await takeOwnership(home, "superstep doctor")
-    const database = await startHomeDatabase({ home, config, name: "superstep" })
+    const database = await startHomeDatabase({ home, config, name: "superstep", stopWithParent: true })
     if (database.isOurs) await database.stop()
     return { level: "good", words: `${database.words} starts` }
   } catch (error) {

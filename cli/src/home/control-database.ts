@@ -2,8 +2,9 @@
 import { fileURLToPath } from "node:url"
 import { type Database, openDatabase } from "@superstep/toolkit/db/database"
 import { migrate } from "@superstep/toolkit/db/migrate"
+import { createDatabase } from "@superstep/toolkit/db/provision"
 import type { Config } from "../command-line/config.js"
-import { startHomeDatabase } from "./database.js"
+import { withHomePostgres } from "./command-postgres.js"
 import type { Home } from "./home.js"
 import { isOwned, takeOwnership } from "./owner.js"
 
@@ -23,18 +24,17 @@ export async function withControlDatabase<T>(
   { home, config, command, alone = false }: { home: Home; config: Config; command: string; alone?: boolean },
   work: (db: Database) => Promise<T>,
 ): Promise<T> {
-  if (!alone && (await isOwned(home))) return runOn(home, config, work)
-  await using _ownership = await takeOwnership(home, command)
-  return await runOn(home, config, work)
+  if (config.databaseUri) {
+    await using _ownership = !alone && (await isOwned(home)) ? undefined : await takeOwnership(home, command)
+    return await runOn(home, config.databaseUri.reveal(), work)
+  }
+  return await withHomePostgres({ home, command, alone }, async ({ superuserUri }) =>
+    runOn(home, await createDatabase({ adminUri: superuserUri, name: controlDatabaseName }), work),
+  )
 }
 
-async function runOn<T>(home: Home, config: Config, work: (db: Database) => Promise<T>): Promise<T> {
-  const database = await startHomeDatabase({ home, config, name: controlDatabaseName })
-  try {
-    await migrate({ uri: database.uri, folder: controlMigrations(), log: home.log })
-    await using db = openDatabase({ uri: database.uri, poolSize: 2, log: home.log })
-    return await work(db)
-  } finally {
-    if (database.isOurs) await database.stop()
-  }
+async function runOn<T>(home: Home, uri: string, work: (db: Database) => Promise<T>): Promise<T> {
+  await migrate({ uri, folder: controlMigrations(), log: home.log })
+  await using db = openDatabase({ uri, poolSize: 2, log: home.log })
+  return await work(db)
 }

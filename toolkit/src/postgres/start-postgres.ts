@@ -4,12 +4,12 @@
  * starts result in one Postgres; P4 connections require a password, and a role may connect only to its own database.
  * It is stopped by `stop`, or with its parent if it was started with `stopWithParent`.
  */
-import { open, stat } from "node:fs/promises"
+import { open, readFile, realpath, stat } from "node:fs/promises"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { databaseUri } from "../db/database-uri.js"
 import { KnownError } from "../errors/errors.js"
-import { ifCode } from "../errors/if-code.js"
+import { ifCode, missing } from "../errors/if-code.js"
 import { endWithParent } from "../exec/end-with-parent.js"
 import { isAlive, type ProcessIdentity } from "../exec/process-identity.js"
 import { type OsUser, spawnDetached } from "../exec/spawn-detached.js"
@@ -99,6 +99,22 @@ export async function startPostgres({
     log.info({ pid: ready.identity.pid, folder: cluster, adopted, duration_ms: durationMs }, "postgres runs")
     return describe(ready, { password, adopted, log })
   }
+}
+
+/**
+ * Finds the Postgres that runs on a folder, also while it starts; creates and starts nothing.
+ * @returns  undefined when none runs
+ */
+export async function findPostgres({
+  folder,
+  log,
+}: Pick<PostgresOptions, "folder" | "log">): Promise<RunningPostgres | undefined> {
+  const password = await readFile(join(folder, "password"), "utf8").catch(ifCode(missing))
+  if (password === undefined) return undefined
+  const data = join(await realpath(folder), "data")
+  const running = await findPostmaster(data)
+  const ready = running && (await untilReady(data, running.identity))
+  return ready && describe(ready, { password, adopted: true, log })
 }
 
 /**
