@@ -3,7 +3,7 @@
  * replaces it without interruption when it is of another release or has other settings (edge/succession.ts, S1–S3).
  */
 import { createHash } from "node:crypto"
-import { readFile, rename, rm, stat } from "node:fs/promises"
+import { access, readFile, rename, rm, stat } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { type EdgeAdmin, edgeEntry, edgeProcess, edgeStatus, pushTable, startSuccessor } from "@superstep/edge/client"
@@ -113,7 +113,10 @@ export function edgeOnThisMachine(options: EdgeOptions): EdgeProcess {
     const successor = running && !isEnded ? await succeed(running, command) : undefined
     const identity = successor ?? (await adopt()) ?? (await start(options, files, command))
     // An edge that a killed control plane started may have other settings than ours: then the next check replaces it.
-    const begunAs = await untilAnswering(identity, { ...files, admin })
+    const begunAs = await untilAnswering(identity, { ...files, admin }).catch(async (error: unknown) => {
+      if (running && successor) await giveBack(running, successor)
+      throw error
+    })
     // Written before the predecessor retires: if we are killed in between, it is asked to retire again.
     if (running && successor) {
       options.crashPoint?.("edge:after-successor")
@@ -137,21 +140,34 @@ export function edgeOnThisMachine(options: EdgeOptions): EdgeProcess {
    * @returns  undefined when the former could not start one and was stopped
    */
   const succeed = async (former: EdgeIdentity, command: EdgeCommand): Promise<ProcessIdentity | undefined> => {
+    // If we are killed before the successor is stored, the former is no longer kept as it is, whatever its settings.
+    await writeJson(identityFile, { ...former, command: "" } satisfies EdgeIdentity)
     const begun = await edgeStatus(admin).catch(undefinedIfUnavailable)
     if (begun && begun.pid !== former.pid) return identifyEdge(begun.pid, user)
-    const formerSocket = retired.socketOf(former)
-    await rename(adminSocket, formerSocket).catch(ifCode(["ENOENT"]))
-    options.crashPoint?.("edge:after-rename")
     const { argv, env } = command
     await writeShared(files.successorFile, JSON.stringify({ argv, env, cwd: folders.edge } satisfies Successor), user)
+    const formerSocket = retired.socketOf(former)
+    // It exists after a kill: then `adminSocket` is that of a dead successor, and the former would be lost under it.
+    await access(formerSocket).catch(() => rename(adminSocket, formerSocket).catch(ifCode(["ENOENT"])))
+    options.crashPoint?.("edge:after-rename")
     const pid = await startSuccessor(retired.adminOf(former)).catch((err: unknown) =>
       log.warn({ err, pid: former.pid }, "the edge cannot start its successor: it is ended first"),
     )
-    if (pid !== undefined)
-      return (await identifyEdge(pid, user)) ?? Promise.reject(new Unavailable("the new edge ended at once"))
+    if (pid !== undefined) {
+      const successor = await identifyEdge(pid, user)
+      if (successor) return successor
+      await giveBack(former)
+      throw new Unavailable("the new edge ended at once")
+    }
     await stopProcess(former, { graceMs: stopMs })
     await rm(formerSocket, { force: true })
     return undefined
+  }
+
+  /** A successor that does not answer is killed, so that the former gets tables again. */
+  const giveBack = async (former: EdgeIdentity, successor?: ProcessIdentity): Promise<void> => {
+    if (successor) await stopProcess(successor, { graceMs: 0, signal: "SIGKILL" })
+    await rename(retired.socketOf(former), adminSocket).catch(ifCode(["ENOENT"]))
   }
 
   const stop = async (): Promise<void> => {

@@ -241,6 +241,51 @@ test("a successor that nobody has heard of is ended before another one is starte
   assert.notEqual(setup.identity().pid, lost.pid)
 })
 
+for (const [point, alsoDies] of [
+  ["edge:after-rename", false],
+  ["edge:after-successor", false],
+  ["edge:after-successor", true],
+] as const)
+  test(`killed at ${point}${alsoDies ? " with the successor" : ""}, and started with the former settings again: each edge gets tables, and no stream is cut`, async () => {
+    await using setup = await setUp()
+    const former = await setup.serving(1)
+    const patient = new Agent({ keepAlive: true, maxSockets: 1 })
+    assert.equal(await ask(`${setup.edge().url}/d/chat/x`, patient), "200 answer")
+    const stream = await fetch(`${setup.edge().url}/d/chat/stream`, { headers: withKey })
+    const crashPoint = (at: string) => assert.notEqual(at, point)
+    await assert.rejects(setup.edge({ logLevel: "debug", crashPoint }).ensure())
+    const admin = { address: unixAddress(join(setup.folders.edgeSockets, "admin.sock")), token: setup.token }
+    if (alsoDies) {
+      const { pid } = await until(() => edgeStatus(admin).catch(() => undefined), { what: "the successor answers" })
+      process.kill(pid, "SIGKILL")
+    }
+
+    const edge = setup.edge()
+    await edge.ensure()
+    await edge.push({ generation: 2, routes: [] })
+
+    assert.notEqual(setup.identity().pid, former.pid)
+    assert.equal((await fetch(`${edge.url}/d/chat/x`, { headers: withKey })).status, 404)
+    // Over the former edge's connection; its tables are sent while others are served.
+    await until(async () => (await ask(`${edge.url}/d/chat/x`, patient)).startsWith("404"), {
+      what: "it has the table",
+    })
+    setup.finish.open()
+    assert.match(await stream.text(), /data: 2/)
+    patient.destroy()
+  })
+
+test("a successor that ends at once leaves the former edge with its tables", async () => {
+  await using setup = await setUp()
+  const former = await setup.serving(1)
+
+  await assert.rejects(setup.edge({ trustedProxies: "nonsense" }).ensure())
+  await setup.edge().push({ generation: 2, routes: [] })
+
+  assert.equal(setup.identity().pid, former.pid)
+  assert.equal((await fetch(`${setup.edge().url}/d/chat/x`, { headers: withKey })).status, 404)
+})
+
 test("an edge that knows another token than ours is ended, and one that knows ours has its table", async () => {
   await using setup = await setUp()
   const former = await setup.serving(3)
