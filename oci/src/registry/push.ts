@@ -53,14 +53,18 @@ export async function pushImage(options: PushOptions): Promise<Pushed> {
 
 async function pushBlob(options: PushOptions, blob: Descriptor): Promise<"present" | "mounted" | "uploaded"> {
   const { registry, repository, mountFrom: from } = options
-  const found = await registry.ask(`/v2/${repository}/blobs/${blob.digest}`, { method: "HEAD", expect: [200, 404] })
-  if (found.status === 200) return "present"
+  if (await isPresent(options, blob)) return "present"
   const mount = from === undefined ? "" : `?${new URLSearchParams({ mount: blob.digest, from })}`
   const begun = await registry.ask(`/v2/${repository}/blobs/uploads/${mount}`, { method: "POST", expect: [201, 202] })
   if (begun.status === 201) return "mounted"
   // Where it could not mount, the registry has begun an upload.
   await upload(options, blob, locationOf(begun, registry))
   return "uploaded"
+}
+
+async function isPresent({ registry, repository }: PushOptions, { digest }: Descriptor): Promise<boolean> {
+  const { status } = await registry.ask(`/v2/${repository}/blobs/${digest}`, { method: "HEAD", expect: [200, 404] })
+  return status === 200
 }
 
 async function beginUpload({ registry, repository }: PushOptions): Promise<string> {
@@ -70,9 +74,10 @@ async function beginUpload({ registry, repository }: PushOptions): Promise<strin
 
 async function upload(options: PushOptions, blob: Descriptor, location: string): Promise<void> {
   let at: Progress = { location, sent: 0 }
+  // Over all uploads of this blob: a registry that forgets uploads accepts the same chunks again and again.
+  let furthest = 0
   let failures = 0
   for (;;) {
-    const before = at.sent
     try {
       at = await sendChunks(options, blob, at, (progress) => {
         at = progress
@@ -80,11 +85,14 @@ async function upload(options: PushOptions, blob: Descriptor, location: string):
       return await finishUpload(options, blob, at.location)
     } catch (error) {
       if (!mayPass(error) && !isLostUpload(error)) throw error
-      failures = at.sent > before ? 0 : failures
+      if (at.sent > furthest) failures = 0
+      furthest = Math.max(furthest, at.sent)
       const delayMs = options.registry.delaysMs[failures++]
       if (delayMs === undefined) throw error
       await sleep(delayMs)
-      at = await progressOf(options, at)
+      const progress = await progressOf(options, blob, at)
+      if (!progress) return
+      at = progress
     }
   }
 }
@@ -124,12 +132,20 @@ async function finishUpload({ registry }: PushOptions, { digest }: Descriptor, l
   await registry.askOnce(url.href, { method: "PUT", headers: { "content-length": "0" }, expect: [201] })
 }
 
-/** @returns  how far the registry has come; a new upload when it does not know this one any more */
-async function progressOf(options: PushOptions, { location }: Progress): Promise<Progress> {
+/** @returns  how far the registry has come; a new upload when it has forgotten this one; undefined when it has the blob */
+async function progressOf(
+  options: PushOptions,
+  blob: Descriptor,
+  { location }: Progress,
+): Promise<Progress | undefined> {
   const { registry } = options
   // A registry that got a part of a chunk may refuse to go on with it (400, 416).
   const asked = await registry.ask(location, { expect: [204, 400, 404, 416] })
-  if (asked.status !== 204) return { location: await beginUpload(options), sent: 0 }
+  if (asked.status !== 204) {
+    // The upload may be complete, and its last answer was lost.
+    if (await isPresent(options, blob)) return undefined
+    return { location: await beginUpload(options), sent: 0 }
+  }
   const [, last] = /^(?:bytes=)?0-(\d+)$/.exec(asked.headers.get("range") ?? "") ?? []
   // "0-0" is what registries answer when they have nothing; one byte is sent again.
   const sent = last === undefined || last === "0" ? 0 : Number(last) + 1

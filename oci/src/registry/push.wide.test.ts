@@ -81,6 +81,37 @@ test("a registry that stays away fails the push with its address, and no manifes
   assert.equal(server.manifest(`${repository}:${version}`), undefined)
 })
 
+test("a registry that forgets uploads again and again fails the push", async () => {
+  let chunks = 0
+  using server = await fakeRegistry({
+    breaks: (request) => {
+      if (!request.startsWith("PATCH")) return false
+      chunks++
+      // Every second chunk, so that the layer with three never comes to its end. After 50, so that a push without a limit ends.
+      const isLost = chunks % 2 === 0 && chunks < 50
+      if (isLost) server.forgetUploads()
+      return isLost
+    },
+  })
+
+  await assert.rejects(push(server.origin, await smallImage(builtProject())), RegistryFailed)
+})
+
+test("a layer whose last answer was lost is not sent again", async () => {
+  const built = await smallImage(builtProject())
+  using counted = await fakeRegistry()
+  await push(counted.origin, built)
+  let puts = 0
+  using server = await fakeRegistry({
+    breaks: (request) => /^PUT .*\/blobs\/uploads\//.test(request) && ++puts === 1,
+  })
+
+  await push(server.origin, built)
+
+  const chunks = (requests: string[]) => requests.filter((request) => request.startsWith("PATCH")).length
+  assert.equal(chunks(server.requests), chunks(counted.requests))
+})
+
 test("wrong credentials are refused with the name of the registry, and without the password", async () => {
   for (const auth of ["basic", "token"] as const) {
     using server = await fakeRegistry({ auth })

@@ -98,6 +98,7 @@ export async function fakeRegistry({ auth = "none", breaks = () => false }: Fake
     origin: origin(),
     requests,
     blobsOf,
+    forgetUploads: () => uploads.clear(),
     manifest: (name: string) => manifests.get(name),
     close: () => {
       server.closeAllConnections()
