@@ -261,6 +261,27 @@ test("output is cut while what was read of it is being stored, and none of it is
   assert.ok(lines.includes("two") && !lines.includes("one"))
 })
 
+test("output that is stored is removed while the disk is full", async (t) => {
+  const place = processPlace()
+  const disk = place.folders.units
+  if (spawnSync("mount", ["-t", "tmpfs", "-o", "size=1m,mode=755", "tmpfs", disk]).status !== 0)
+    return t.skip("may not mount a disk")
+  try {
+    const { units, unitId, end } = await startedUnit(place)
+    const file = join(disk, unitId, "out.log")
+    truncateSync(file, 11_000_000)
+    assert.throws(() => writeFileSync(join(disk, "filler"), Buffer.alloc(1024 * 1024)), { code: "ENOSPC" })
+
+    const { next } = await units.logs(unitId, "11000000")
+
+    assert.equal(next, "1:0")
+    assert.equal(statSync(file).size, 0)
+    await end()
+  } finally {
+    spawnSync("umount", ["--lazy", disk])
+  }
+})
+
 test("output of a unit whose former lives were containers is read from the start of its file", async () => {
   const { units, unitId } = printed("one\n")
 

@@ -32,6 +32,7 @@ import type { UnitLogs, UnitSpec, UnitStatus, Units } from "../../port/port.js"
 import { enteringArgv } from "../cgroups/cgroup.js"
 import type { Cgroups } from "../cgroups/cgroups.js"
 import { withLimits } from "../cgroups/limits.js"
+import { readCuts, writeCuts } from "./cut-count.js"
 import { findByTitle } from "./find-by-title.js"
 import { unitGroups } from "./unit-groups.js"
 import { recordProgram } from "./unit-program.js"
@@ -113,6 +114,7 @@ export function processUnits(options: UnitsOptions): Units {
       await mkdir(path, { recursive: true, mode: 0o700 })
       if (user) await chown(path, user.uid, user.gid)
     }
+    await inTurn(unitId, async () => writeCuts(cutsFile(unitId), await readCuts(cutsFile(unitId))))
     await recordProgram(folder, { deploymentId: spec.deploymentId, entry: options.serverEntry })
     const place = { folder, settingsFile: join(folder, "tmp", "settings.json"), artifactFolder, configEnv }
     await writeSettingsFile(place.settingsFile, unitSecrets(spec, place, options.environment), user)
@@ -208,13 +210,11 @@ export function processUnits(options: UnitsOptions): Units {
     await mkdir(options.folders.units, { recursive: true })
     return [...new Set([...(await readdir(options.folders.units)), ...((await groups?.list()) ?? [])])]
   }
-  /** How often the start of a unit's output was removed: places in it are of one such number. */
-  const cutsOf = async (unitId: string): Promise<number> => (await readJson<number>(cutsFile(unitId))) ?? 0
 
   /** Removes the start of a unit's output, up to `from` at least. @returns how often that was done */
   const cut = async (unitId: string, cuts: number, from: number): Promise<number> => {
-    // Before the cut: a place from before it would point into the lines that follow.
-    await writeJson(cutsFile(unitId), cuts + 1)
+    // Before the cut: a place from before it would point into the lines that follow. After a kill in between, lines are read again.
+    await writeCuts(cutsFile(unitId), cuts + 1)
     cutFile(logFile(unitId), from)
     lastRead.set(unitId, { start: 0, next: 0 })
     return cuts + 1
@@ -242,7 +242,7 @@ export function processUnits(options: UnitsOptions): Units {
   const readNext = async (unitId: string, from: string): Promise<UnitLogs> => {
     const file = logFile(unitId)
     const size = await sizeOf(unitId)
-    let cuts = await cutsOf(unitId)
+    let cuts = await readCuts(cutsFile(unitId))
     let start = startIn(cuts, from)
     if (size > mostBytes || (start > keptBytes && start === size)) {
       cuts = await cut(unitId, cuts, start)
@@ -270,7 +270,7 @@ export function processUnits(options: UnitsOptions): Units {
   const bound = async (unitId: string): Promise<void> => {
     const [size, read] = [await sizeOf(unitId), lastRead.get(unitId)]
     if (read && size > mostBytes && size - read.next > mostKeptBytes)
-      await cut(unitId, await cutsOf(unitId), read.start)
+      await cut(unitId, await readCuts(cutsFile(unitId)), read.start)
   }
 
   const watchLogs = async (unitId: string, onOutput: () => void) => {
