@@ -276,12 +276,12 @@ export const settings = {
   drainMs: {
     env: "SUPERSTEP_TIMEOUT_DRAIN",
     describe: "How long a replaced agent server may continue its runs and streams, in seconds.",
-    ...seconds(900),
+    ...seconds(900, { mayBeZero: true }),
   },
   watchMs: {
     env: "SUPERSTEP_WATCH",
     describe: "How long a new agent server is watched; a crash loop in this time causes a rollback, in seconds.",
-    ...seconds(60),
+    ...seconds(60, { mayBeZero: true }),
   },
   hangMs: {
     env: "SUPERSTEP_TIMEOUT_HANG",
@@ -291,7 +291,7 @@ export const settings = {
   stopGraceMs: {
     env: "SUPERSTEP_STOP_GRACE",
     describe: "How long a stopping agent server may take to return its runs to the queue, in seconds.",
-    ...seconds(30),
+    ...seconds(30, { mayBeZero: true }),
   },
   idleMs: {
     env: "SUPERSTEP_IDLE_MINUTES",
@@ -303,7 +303,7 @@ export const settings = {
     env: "SUPERSTEP_SCALE_DOWN_MINUTES",
     describe:
       "For how many minutes fewer agent servers must have been enough before a deployment with `max_scale` above `min_scale` loses one.",
-    ...minutes(5),
+    ...minutes(5, { mayBeZero: true }),
   },
   stopAllOnExit: {
     env: "SUPERSTEP_STOP_ALL_ON_EXIT",
@@ -326,7 +326,7 @@ export const settings = {
   pollMs: {
     env: "SUPERSTEP_POLL_INTERVAL",
     describe: "How often a repository whose host sends no webhooks is polled, in seconds; 0: never.",
-    ...seconds(60),
+    ...seconds(60, { mayBeZero: true }),
   },
   crashAt: {
     env: "SUPERSTEP_CRASH_AT",

@@ -23,3 +23,8 @@ test("an invalid database URI is reported together with the other invalid settin
     refusalWith(/DATABASE_URI: expected an address such as[\s\S]*SUPERSTEP_WORKERS/),
   )
 })
+
+test("events cannot be kept for no time, since followed threads would then be renewed without a pause", () => {
+  assert.throws(() => readConfig({ ...env, RESUMABLE_STREAM_TTL_SECONDS: "0" }), refusalWith(/RESUMABLE_STREAM_TTL/))
+  assert.equal(readConfig({ ...env, RESUMABLE_STREAM_TTL_SECONDS: "1" }).resumableTtlSeconds, 1)
+})

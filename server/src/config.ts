@@ -192,7 +192,7 @@ export const settings = {
   resumableTtlSeconds: {
     env: "RESUMABLE_STREAM_TTL_SECONDS",
     describe: "How long the events of a finished resumable run can be read again, in seconds.",
-    schema: wholeNumber().default(120),
+    schema: wholeNumber({ least: 1 }).default(120),
   },
   keepAliveSeconds: {
     env: "SUPERSTEP_KEEP_ALIVE_SECONDS",

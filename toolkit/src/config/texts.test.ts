@@ -2,7 +2,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { z } from "zod"
-import { flag, json, port, safeUrl, secret, wholeNumber, without } from "./texts.js"
+import { flag, json, port, safeUrl, seconds, secret, wholeNumber, without } from "./texts.js"
 
 /** What is said of a text; its value where nothing is. */
 const readBy = (schema: z.ZodType, text: string): unknown => {
@@ -17,6 +17,12 @@ test("numbers are whole and within their limits", () => {
     assert.deepEqual(readBy(port, text), ["expected a port number"], text)
   assert.deepEqual(readBy(wholeNumber({ least: 1 }), "0"), ["expected at least 1"])
   assert.deepEqual(readBy(wholeNumber({ most: 15 }), "16"), ["expected at most 15"])
+})
+
+test("a duration may be a part of its unit, and 0 only where that has a meaning", () => {
+  assert.equal(readBy(seconds(60).schema, "0.5"), 500)
+  for (const text of ["0", "0.0"]) assert.deepEqual(readBy(seconds(60).schema, text), ["expected more than 0"], text)
+  assert.equal(readBy(seconds(60, { mayBeZero: true }).schema, "0"), 0)
 })
 
 test("a flag is 1 or 0, or in words, and says its default as it is written", () => {

@@ -27,14 +27,18 @@ export const flag = (fallback: boolean) => ({
   defaultText: fallback ? "`1`" : "`0`",
 })
 
-const durationIn = (unit: "seconds" | "minutes", unitMs: number) => (fallback: number) => ({
-  schema: z
-    .string()
-    .regex(/^\d+(\.\d+)?$/, `expected ${unit}`)
-    .transform((text) => Number(text) * unitMs)
-    .default(fallback * unitMs),
-  defaultText: `\`${fallback}\``,
-})
+// Many take 0 for "no limit"; where it would mean that nothing ever succeeds, or an endless loop, it is refused.
+const durationIn =
+  (unit: "seconds" | "minutes", unitMs: number) =>
+  (fallback: number, { mayBeZero = false } = {}) => ({
+    schema: z
+      .string()
+      .regex(/^\d+(\.\d+)?$/, `expected ${unit}`)
+      .transform((text) => Number(text) * unitMs)
+      .refine((ms) => mayBeZero || ms > 0, "expected more than 0")
+      .default(fallback * unitMs),
+    defaultText: `\`${fallback}\``,
+  })
 
 /** A duration that is set in seconds, and used in milliseconds. */
 export const seconds = durationIn("seconds", 1000)
