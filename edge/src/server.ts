@@ -11,6 +11,7 @@ import { limitFirstRequests } from "@superstep/toolkit/http/first-requests"
 import { keepIdleConnections } from "@superstep/toolkit/http/keep-alive"
 import { refuseUnreadable } from "@superstep/toolkit/http/refuse-unreadable"
 import { followTlsFiles, readTlsFiles, tlsFilesOf } from "@superstep/toolkit/http/tls-files"
+import { upgradesOnlyWebSockets } from "@superstep/toolkit/http/websocket-handshakes"
 import { type Edge, maxHeaderBytes } from "./edge.js"
 import { answerChallenge, createPlainServer } from "./plain-server.js"
 import { proxyRequest } from "./proxy.js"
@@ -37,6 +38,7 @@ export function createEdgeServer(edge: Edge): EdgeServer {
     headersTimeout: headersTimeoutMs,
     keepAlive: true,
     noDelay: true,
+    ...upgradesOnlyWebSockets,
   }
   const tls = tlsFilesOf(edge.config.tlsCert, edge.config.tlsKey)
   const server = tls

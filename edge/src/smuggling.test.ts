@@ -1,7 +1,10 @@
 /** Neither a body nor bytes after a request reach a unit as a request: the edge checks each request by itself. */
 
 import assert from "node:assert/strict"
+import { once } from "node:events"
+import { Agent, type IncomingMessage, request } from "node:http"
 import { join } from "node:path"
+import { text } from "node:stream/consumers"
 import test from "node:test"
 import { unixAddress } from "@superstep/protocol/http/address"
 import {
@@ -81,14 +84,44 @@ test("bytes after a refused upgrade reach no unit", async () => {
   const declined = await send("declined", "websocket")
   const plain = await send("plain", "websocket")
   const half = await send("half", "websocket")
-  const other = await send("other", "h2c")
 
   assert.match(declined, /^HTTP\/1\.1 403 .*\r\n\r\nno$/s)
   assert.match(plain, /^HTTP\/1\.1 200 .*\r\n\r\nok$/s)
   // The unit switches without naming a protocol: no tunnel is opened.
   assert.match(half, /^HTTP\/1\.1 502 /)
-  assert.match(other, /^HTTP\/1\.1 400 /)
   assert.deepEqual(paths(target), ["GET /declined", "GET /plain", "GET /half"])
+})
+
+test("a request that offers another protocol reaches the unit as an ordinary one, and so does the next on its connection", async () => {
+  await using setup = await edgeBeforeTarget()
+  const { edge, target } = setup
+  target.server.on("upgrade", () => assert.fail("the unit was offered another protocol"))
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  const headers = { "x-api-key": key, connection: "Upgrade, HTTP2-Settings", "http2-settings": "AAMAAABk" }
+  const ports = new Set<number | undefined>()
+  const ask = async (method: string, path: string, upgrade: string, body?: string) => {
+    const url = `http://127.0.0.1:${edge.port}/d/chat${path}`
+    const sent = request(url, { method, agent, headers: { ...headers, upgrade } }).end(body)
+    const [response] = (await once(sent, "response")) as [IncomingMessage]
+    ports.add(response.socket.localPort)
+    await text(response)
+    return response.statusCode
+  }
+
+  const statuses = [
+    await ask("POST", "/a", "h2c", hidden),
+    await ask("GET", "/b", "h2c"),
+    await ask("GET", "/c", "TLS/1.0, websocket"),
+    await ask("POST", "/d", "websocket", "{}"),
+  ]
+  agent.destroy()
+
+  assert.deepEqual([statuses, ports.size], [[200, 200, 200, 200], 1])
+  assert.deepEqual(paths(target), ["POST /a", "GET /b", "GET /c", "POST /d"])
+  assert.equal(target.seen[0]?.body, hidden)
+  for (const { headers } of target.seen)
+    assert.deepEqual([headers.upgrade, headers["http2-settings"]], [undefined, undefined])
+  assert.deepEqual(target.garbage, [])
 })
 
 test("an ambiguously framed answer reaches no caller and affects no other request", async () => {

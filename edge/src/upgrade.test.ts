@@ -122,15 +122,17 @@ test("a WebSocket handshake is refused like a request", { timeout: 60_000 }, asy
   await untilOpen(edge, { websockets: 0 })
 })
 
-test("only WebSocket is upgraded, so no tunnel reaches a unit", async () => {
+test("only WebSocket is upgraded, so no tunnel reaches a unit; an offer of HTTP/2 is ignored", async () => {
   await using setup = await echoEdge()
   const head = `GET /d/chat/x HTTP/1.1\r\nHost: a\r\nx-api-key: ${key}\r\nConnection: Upgrade`
 
-  const settings = "HTTP2-Settings: AAMAAABk\r\n\r\n"
-  const h2c = await sendRaw(setup.edge.port, `${head}, HTTP2-Settings\r\nUpgrade: h2c\r\n${settings}`)
+  const h2c = await sendRaw(
+    setup.edge.port,
+    `${head}, HTTP2-Settings, close\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n\r\n`,
+  )
   const withBody = await sendRaw(setup.edge.port, `${head}\r\nUpgrade: websocket\r\nContent-Length: 5\r\n\r\nabcde`)
 
-  assert.match(h2c, /^HTTP\/1\.1 400 /)
+  assert.match(h2c, /^HTTP\/1\.1 200 .*\r\n\r\n.*plain/s)
   assert.match(withBody, /^HTTP\/1\.1 400 /)
   assert.equal(setup.accepted.length, 0)
 })

@@ -1,5 +1,5 @@
 /**
- * Carries a WebSocket: the handshake as HTTP, then bytes both ways. Only WebSocket is upgraded: through a tunnel of another
+ * Carries a WebSocket: the handshake as HTTP, then bytes both ways. Only WebSocket is upgraded (server.ts): through a tunnel of another
  * protocol (h2c) requests would reach the unit unchecked.
  */
 import { randomUUID } from "node:crypto"
@@ -83,13 +83,7 @@ async function shakeHands(handshake: Handshake, callerLeft: AbortSignal): Promis
   const { method = "GET", url = "/", headersDistinct: headers } = request
   const admission = admit({ method, url, headers, isUpgrade: true }, edge.table, edge.config.maxBodyBytes)
   if ("refusal" in admission) return refuseOnSocket(socket, admission.refusal, requestId)
-  if (request.headers.upgrade?.toLowerCase() !== "websocket" || method !== "GET" || hasBody(headers)) {
-    return refuseOnSocket(
-      socket,
-      malformed("only WebSocket upgrades are supported: remove the Upgrade header"),
-      requestId,
-    )
-  }
+  if (hasBody(headers)) return refuseOnSocket(socket, malformed("a WebSocket handshake has no body"), requestId)
   const { route } = admission
   if (isTooFast(edge, route)) return refuseOnSocket(socket, tooManyRequests(route), requestId)
   if (admission.keyHash)

@@ -8,7 +8,6 @@ import { type Duplex, Readable } from "node:stream"
 import { pipeline } from "node:stream/promises"
 import { beginRefusal, joinUpgraded } from "@superstep/protocol/http/upgraded"
 import { takeSocketCredentials } from "@superstep/protocol/http/websocket-credentials"
-import { errorBody } from "@superstep/toolkit/http/error-body"
 import type { UpgradeListener } from "@superstep/toolkit/http/listen"
 import { WebSocketServer } from "ws"
 import { outsideOrigin } from "./origin.js"
@@ -64,9 +63,6 @@ export class WebSockets {
 
   async #upgrade(handshake: Handshake): Promise<void> {
     const { incoming, socket } = handshake
-    const isWebSocket = incoming.method === "GET" && incoming.headers.upgrade?.toLowerCase() === "websocket"
-    if (!isWebSocket)
-      return refuse(socket, Response.json(errorBody("only WebSocket is upgraded", "bad_request"), { status: 400 }))
     const origin = outsideOrigin(incoming)
     takeSocketCredentials(incoming)
     let open: (() => void) | undefined

@@ -16,7 +16,14 @@ import { AddressInUse, bind, listen } from "./listen.js"
 const app = () => new Hono().get("/hello", (c) => c.text("hello"))
 const loopback = { host: "127.0.0.1", port: 0 }
 
-async function get(options: { port?: number | undefined; socketPath?: string; agent?: Agent }, path = "/hello") {
+interface Asked {
+  port?: number | undefined
+  socketPath?: string
+  agent?: Agent
+  headers?: Record<string, string>
+}
+
+async function get(options: Asked, path = "/hello") {
   const sent = request({ host: "127.0.0.1", path, agent: false, ...options }).end()
   const [response] = (await once(sent, "response")) as [IncomingMessage]
   return response
@@ -38,6 +45,26 @@ test("a port in use is an error that says what to do", async () => {
     (error) => error instanceof AddressInUse && /choose another with --port/.test(error.message),
   )
   await first.close(0)
+})
+
+test("only a WebSocket handshake is given to the listener of upgrades: an offer of another protocol is ignored", async () => {
+  const upgraded: (string | undefined)[] = []
+  const listening = await listen(app().fetch, loopback)
+  listening.onUpgrade?.(({ headers }, socket) => {
+    upgraded.push(headers.upgrade)
+    socket.end("HTTP/1.1 403 Forbidden\r\ncontent-length: 2\r\n\r\nno")
+  })
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  const offer = async (upgrade: string) => {
+    const headers = { connection: "Upgrade", upgrade }
+    return textOf(await get({ port: listening.port, agent, headers }))
+  }
+
+  const answers = [await offer("h2c"), await offer("TLS/1.0"), await offer("WebSocket")]
+  await listening.close(0)
+
+  assert.deepEqual(answers, ["hello", "hello", "no"])
+  assert.deepEqual(upgraded, ["WebSocket"])
 })
 
 /** Listens on a Unix socket and accepts nothing, as a process that gets no processor for a while. */

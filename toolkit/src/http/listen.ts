@@ -13,6 +13,7 @@ import { keepIdleConnections } from "./keep-alive.js"
 import { refuseUnreadable } from "./refuse-unreadable.js"
 import { secureFront } from "./secure-front.js"
 import { followTlsFiles, readTlsFiles, type TlsFiles } from "./tls-files.js"
+import { upgradesOnlyWebSockets } from "./websocket-handshakes.js"
 
 export type ListenAddress =
   | { readonly host: string; readonly port: number }
@@ -26,7 +27,7 @@ export interface Listening {
   readonly server?: Server
   /** The given or chosen port; undefined on a Unix socket. */
   readonly port: number | undefined
-  /** Gives every request with `Upgrade` to a listener, which must answer it; without one they are ordinary requests. Undefined with HTTPS. */
+  /** Gives every WebSocket handshake to a listener, which must answer it; without one they are ordinary requests. Undefined with HTTPS. */
   onUpgrade?(listener: UpgradeListener): void
   /** Stops accepting and waits until open requests have ended, at most `graceMs`; then cuts them. */
   close(graceMs: number): Promise<void>
@@ -50,7 +51,7 @@ export async function listen(
   address: ListenAddress,
   tls?: { readonly files: TlsFiles; readonly log: Log },
 ): Promise<Listening> {
-  const server = createAdaptorServer({ fetch: fetch as never }) as Server
+  const server = createAdaptorServer({ fetch: fetch as never, serverOptions: upgradesOnlyWebSockets }) as Server
   configure(server)
   if (tls) return listenSecurely({ fetch, plain: server, address, tls })
   const heard = limitFirstRequests({ accepting: server, answering: [server] })
