@@ -72,6 +72,27 @@ test("an answer by the id of another question is not the answer to the open one"
   assert.deepEqual(fieldsOf(await answersOf(http, threadId), "run_id"), [runId])
 })
 
+test("a question with characters that Postgres rejects is answered by its id, and from its checkpoint", async () => {
+  await using http = await freshHttp()
+  const threadId = await newThread(http.server)
+  const id = "a".repeat(32)
+  const questions = { "t\u0000": [{ id, value: "zero \u0000, half \ud800?" }] }
+  await execute(http, threadId, { input: {} }, asking(questions))
+  const checkpointId = "1f000000-0000-6000-8000-000000000000"
+  await http.db.run(sql`insert into checkpoints (thread_id, checkpoint_ns, checkpoint_id, checkpoint, metadata)
+    values (${threadId}, '', ${checkpointId}, '{}', '{}')`)
+  const answer = { command: { resume: { [id]: "\u0000" } } }
+
+  await execute(http, threadId, { ...answer, checkpoint_id: checkpointId }, asking(questions))
+  const runId = await execute(http, threadId, answer, done)
+
+  const answers = await answersOf(http, threadId)
+  assert.deepEqual(
+    answers.map((answer) => [answer.run_id, answer.interrupts, answer.resume]),
+    [[runId, questions, { [id]: "\ufffd" }]],
+  )
+})
+
 test("a copy of a thread has its answers; a run and a thread take theirs with them when they are deleted", async () => {
   await using http = await freshHttp()
   const threadId = await newThread(http.server)

@@ -208,10 +208,11 @@ begin
 end
 $$;
 
--- Whether questions, by the ids of their tasks, are those of a checkpoint: a task that asks writes it there.
+-- Whether questions, by the ids of their tasks, are those of a checkpoint: a task that asks writes it there. A question may contain what
+-- Postgres rejects when it reads JSON (`part_of_json`).
 create or replace function has_task_of(_thread_id uuid, _checkpoint_id text, _interrupts json) returns boolean language sql stable as $$
   select exists (
-    select from json_object_keys(_interrupts) as task (id)
+    select from json_object_keys(part_of_json(_interrupts, '{}')) as task (id)
     join checkpoint_writes w on w.thread_id = _thread_id::text and w.checkpoint_ns = ''
       and w.checkpoint_id = _checkpoint_id and w.task_id = task.id)
 $$;
@@ -221,7 +222,7 @@ create or replace function names_other_questions(_resume json, _interrupts json)
   select json_typeof(_resume) = 'object'
     and coalesce((select bool_and(id ~ '^[0-9a-f]{32}$') from json_object_keys(case when json_typeof(_resume) = 'object' then _resume end) id), false)
     and not exists (
-      select from json_each(_interrupts) task, json_array_elements(task.value) question, json_object_keys(_resume) id
+      select from json_each(part_of_json(_interrupts, '{}')) task, json_array_elements(task.value) question, json_object_keys(_resume) id
       where question ->> 'id' = id)
 $$;
 
