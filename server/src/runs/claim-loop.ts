@@ -27,6 +27,11 @@ import { OverdueEnds } from "./overdue-ends.js"
 import { findUnsavedInputs } from "./queries.js"
 import { workerLost } from "./run.js"
 
+type LostBy = "server_restarted" | "lease_ended" | "abandoned"
+
+// As long as a commit of attempts waits for rows that another transaction has.
+const lockMs = 2_000
+
 export interface ClaimLoopOptions {
   readonly db: Database
   readonly log: Log
@@ -250,35 +255,36 @@ export class ClaimLoop {
   }
 
   /** Returns runs with lost claims to the queue; a run that was lost too often ends (R5). */
-  async #release(
-    claims: readonly (LostClaim & { readonly ending: "server_restarted" | "lease_ended" | "abandoned" })[],
-    untilMs?: number,
-  ): Promise<void> {
-    const { db, log, executor, streams, peers, hints } = this.#options
-    const error = toJsonText(workerLost("its server"))
-    for (const { runId, threadId, claimId, ending } of claims) {
+  async #release(claims: readonly (LostClaim & { readonly ending: LostBy })[], untilMs?: number): Promise<void> {
+    const { log, executor } = this.#options
+    for (const { ending, ...claim } of claims) {
       // The reply to its claim may have arrived since it was found.
-      if (ending === "abandoned" && executor.heldClaims().includes(claimId)) continue
-      const release = { runId, claimId, ending, watcher: undefined, ...(untilMs !== undefined && { untilMs }) }
-      const { outcome, status, waiting } = await releaseRun(db, release, error)
-      if (waiting) peers.runWaits(waiting)
-      if (outcome === "finished") hints.send("webhooks_due")
-      const promise = ending === "abandoned" ? undefined : ending === "lease_ended" ? "D4" : "D3"
-      const facts = { run_id: runId, outcome, ...(promise && { promise }) }
-      const what = promise
-        ? "a run of a lost server was taken back"
-        : "a run that this server had claimed and did not execute was given back"
-      if (outcome !== "claim_lost") log.warn(facts, what)
-      if (outcome === "finished") {
-        const isUnsaved = (await findUnsavedInputs(db, [runId])).length > 0
-        await streams.announceEnd(runId, status ?? "error", {
-          threadId,
-          isUnsaved,
-          ...(status === "error" && { error }),
-        })
-      }
-      if (outcome === "rolled_back") await streams.announceEnd(runId, "rollback", { threadId })
+      if (ending === "abandoned" && executor.heldClaims().includes(claim.claimId)) continue
+      // The next look finds it again; the others need not wait for what keeps this one.
+      await this.#releaseOne(claim, ending, untilMs).catch((err: unknown) => {
+        log.warn({ err, run_id: claim.runId }, "a run that no server executes could not be taken back")
+      })
     }
+  }
+
+  async #releaseOne({ runId, threadId, claimId }: LostClaim, ending: LostBy, untilMs?: number): Promise<void> {
+    const { db, log, streams, peers, hints } = this.#options
+    const error = toJsonText(workerLost("its server"))
+    const release = { runId, claimId, ending, watcher: undefined, lockMs, ...(untilMs !== undefined && { untilMs }) }
+    const { outcome, status, waiting } = await releaseRun(db, release, error)
+    if (waiting) peers.runWaits(waiting)
+    if (outcome === "finished") hints.send("webhooks_due")
+    const promise = ending === "abandoned" ? undefined : ending === "lease_ended" ? "D4" : "D3"
+    const facts = { run_id: runId, outcome, ...(promise && { promise }) }
+    const what = promise
+      ? "a run of a lost server was taken back"
+      : "a run that this server had claimed and did not execute was given back"
+    if (outcome !== "claim_lost") log.warn(facts, what)
+    if (outcome === "finished") {
+      const isUnsaved = (await findUnsavedInputs(db, [runId])).length > 0
+      await streams.announceEnd(runId, status ?? "error", { threadId, isUnsaved, ...(status === "error" && { error }) })
+    }
+    if (outcome === "rolled_back") await streams.announceEnd(runId, "rollback", { threadId })
   }
 }
 

@@ -117,6 +117,8 @@ export interface Release {
   readonly watcher: string | undefined
   /** Nothing is released after this time, by the database's clock, in milliseconds since 1970. */
   readonly untilMs?: number
+  /** How long to wait for its thread or its row, which another transaction may have, in milliseconds; without a limit if not given. */
+  readonly lockMs?: number
 }
 
 /** What happened to a run whose attempt ended: it waits again, it is over, or another claim has it. */
@@ -131,13 +133,14 @@ export interface Released {
 /**
  * Ends an attempt whose run is not done: the run waits again, unless a stop was requested or it was lost too often (R5).
  * @param error  JSON text: the error of a run that was lost too often
+ * @throws LockTimeout  another transaction has its thread or its row for longer than `lockMs`
  */
 export const releaseRun = async (db: Db, release: Release, error: string): Promise<Released> => {
-  const { runId, claimId, ending, watcher = null, untilMs = null } = release
+  const { runId, claimId, ending, watcher = null, untilMs = null, lockMs = 0 } = release
   // `due` has no row when it is too late, so the function is not called.
   const row = await db.row<Released>(sql`
     with due as materialized (
-      select ${claimId}::uuid as claim_id where ${untilMs}::float8 is null or ${isBefore(untilMs)})
+      select ${claimId}::uuid as claim_id, set_config('lock_timeout', ${String(lockMs)}, true) where ${untilMs}::float8 is null or ${isBefore(untilMs)})
     select released.* from due
       cross join lateral requeue_run(${runId}, due.claim_id, ${ending}, ${watcher}, ${maxLosses}, ${error}) released`)
   if (!row) return { outcome: "claim_lost", status: null, waiting: null }

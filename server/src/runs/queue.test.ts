@@ -44,6 +44,23 @@ test("a restarted server takes back its former process's claims at once", async 
   await attemptOf(server, runId, 2)
 })
 
+test("a restarted server takes back the other claims of its former process while a transaction has one of the runs", async () => {
+  await using db = await serverDatabase()
+  const serverId = randomUUID()
+  const former = await startTestServer(db, { serverId, leaseMs: 1_000 })
+  const [locked, other] = [await addRun(former), await addRun(former)]
+  await former.crash()
+
+  await using server = await db.transaction(async (tx) => {
+    await tx.run(sql`select from runs where run_id = ${locked.runId} for update`)
+    const started = await startTestServer(db, { serverId, leaseMs: 1_000 })
+    await attemptOf(started, other.runId, 2)
+    return started
+  })
+
+  await attemptOf(server, locked.runId, 2)
+})
+
 test("a run that executes in another server can be joined and cancelled there (B1–B3)", async () => {
   await using db = await serverDatabase()
   await using owner = await startTestServer(db)
