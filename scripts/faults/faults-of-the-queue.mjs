@@ -54,7 +54,7 @@ export const faultsOfTheQueue = [
       },
       {
         file: "server/src/runs/claim-loop.ts",
-        find: 'if (ending === "abandoned" && executor.heldClaims().includes(claimId)) continue',
+        find: 'if (ending === "abandoned" && executor.heldClaims().includes(claim.claimId)) continue',
         replace: "void executor",
       },
     ],
