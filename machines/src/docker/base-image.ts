@@ -61,7 +61,8 @@ export async function removeLeftProbes(engine: Engine, until = "10m"): Promise<v
 /**
  * Looks into an image, by a container without a network.
  * @param pythons  paths to look for
- * @throws BaseImageUnfit  it has no Node
+ * @throws BaseImageUnfit  it has no Node that starts
+ * @throws EngineFailed    the engine could not look, as on a full disk
  */
 export async function lookInside(engine: Engine, reference: string, pythons: readonly string[]): Promise<Inside> {
   await removeLeftProbes(engine)
@@ -82,6 +83,7 @@ export async function lookInside(engine: Engine, reference: string, pythons: rea
     const query = { stdout: "1", stderr: "1", timestamps: "1" }
     return JSON.parse(await printed(await engine.stream(`${path}/logs`, { query }))) as Inside
   } catch (cause) {
+    if (cause instanceof EngineFailed && !saysNoProgram(cause)) throw cause
     throw new BaseImageUnfit(
       `the base image ${reference} does not start "node": choose one with Node, such as node:20-bookworm-slim`,
       {
@@ -92,6 +94,10 @@ export async function lookInside(engine: Engine, reference: string, pythons: rea
     await engine.json(path, { method: "DELETE", query: { force: "1", v: "1" }, also: [404, 409] })
   }
 }
+
+/** Whether an engine that refuses to start a container means that its image has no such program. Docker answers 400 then. Pure. */
+const saysNoProgram = ({ status, message }: EngineFailed): boolean =>
+  status === 400 || /executable file .*not found/i.test(message)
 
 interface StoredBase {
   readonly imageId: string
