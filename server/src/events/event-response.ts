@@ -8,6 +8,7 @@
 import type { ServerResponse } from "node:http"
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response"
 import { heartbeat, keepAliveMs, longAnswerHeaders } from "@superstep/toolkit/http/long-answer"
+import { onceClosed } from "@superstep/toolkit/http/once-closed"
 import { replyHeaders } from "@superstep/toolkit/http/reply-headers"
 import type { Context } from "hono"
 import type { ReaderBudget } from "./reader-budget.js"
@@ -130,9 +131,7 @@ export class EventResponse implements Subscriber {
       this.#leaveBudget()
       if (!this.#hasEnded) onLeave()
     }
-    // The client may have disconnected while its run was being created.
-    if (this.#outgoing.closed) left()
-    else this.#outgoing.once("close", left)
+    onceClosed(this.#outgoing, left)
     if (this.#hasEnded) this.#outgoing.end()
     this.#onBegun()
     return RESPONSE_ALREADY_SENT

@@ -5,6 +5,7 @@
 import type { ServerResponse } from "node:http"
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response"
 import { keepAliveMs, longAnswerHeaders } from "@superstep/toolkit/http/long-answer"
+import { onceClosed } from "@superstep/toolkit/http/once-closed"
 import { replyHeaders } from "@superstep/toolkit/http/reply-headers"
 import type { Context } from "hono"
 import { AwaitedEnd } from "./awaited-end.js"
@@ -38,9 +39,7 @@ export class ResultResponse extends AwaitedEnd {
       // When our side breaks off, the client did not leave, so its run goes on.
       if (!this.isOver) onLeave()
     }
-    // The client may have disconnected while its run was being created.
-    if (outgoing.closed) closed()
-    else outgoing.once("close", closed)
+    onceClosed(outgoing, closed)
     void this.over.then(() => this.#send(outgoing, find, alive))
     return RESPONSE_ALREADY_SENT
   }

@@ -17,6 +17,7 @@ import {
 } from "@superstep/protocol/http/own-headers"
 import type { Loopback } from "@superstep/protocol/worker/frames"
 import { type Listening, listen } from "@superstep/toolkit/http/listen"
+import { onceClosed } from "@superstep/toolkit/http/once-closed"
 import type { Context } from "hono"
 import type { FromListener, Origin, Ticket } from "../http/origin.js"
 import { makeSocketFolder } from "../workers/worker-socket.js"
@@ -75,7 +76,7 @@ export async function openOwnChannel(): Promise<OwnChannel> {
       tickets.set(value, ticket)
       const { outgoing } = c.env as { outgoing: ServerResponse }
       const done = new Promise<void>((resolve) => {
-        outgoing.once("close", () => {
+        onceClosed(outgoing, () => {
           tickets.delete(value)
           resolve()
         })

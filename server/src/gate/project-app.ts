@@ -4,6 +4,7 @@ import type { Duplex } from "node:stream"
 import { ticketHeader, userHeader } from "@superstep/protocol/http/own-headers"
 import { NotFound, Unavailable } from "@superstep/toolkit/errors/errors"
 import { toJsonText } from "@superstep/toolkit/http/json"
+import { onceClosed } from "@superstep/toolkit/http/once-closed"
 import type { Context, HonoRequest, MiddlewareHandler } from "hono"
 import { anyone, type Caller, type User } from "../auth/caller.js"
 import { addressOf, isLoopbackRequest } from "../http/access.js"
@@ -80,7 +81,7 @@ async function passOn(c: Context, socketPath: string, { path, ticket, user, upgr
   headers.set("x-request-id", c.get("requestId") ?? "")
   const gone = new AbortController()
   const { incoming, outgoing } = c.env as { incoming: IncomingMessage; outgoing: ServerResponse }
-  outgoing.once("close", () => gone.abort())
+  onceClosed(outgoing, () => gone.abort())
   const said = incoming.headers["content-length"]
   const length = said === undefined ? undefined : Number(said)
   const onUpgrade = upgrade && ((answer: string[], peer: Duplex) => upgrade.carry(answer, peer))

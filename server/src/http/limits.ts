@@ -4,6 +4,7 @@
  */
 import type { ServerResponse } from "node:http"
 import { TooManyRequests } from "@superstep/toolkit/errors/errors"
+import { onceClosed } from "@superstep/toolkit/http/once-closed"
 import type { Context, MiddlewareHandler } from "hono"
 import { addressOf } from "./access.js"
 import { callerOf } from "./caller-of.js"
@@ -75,7 +76,7 @@ export function limitRequests({ isBehindEdge, now = Date.now, ...limits }: Limit
     const end = begin(caller)
     const { outgoing } = (c.env ?? {}) as { outgoing?: ServerResponse }
     // A stream continues after its handler has returned.
-    outgoing?.once("close", end)
+    if (outgoing) onceClosed(outgoing, end)
     try {
       await next()
     } finally {

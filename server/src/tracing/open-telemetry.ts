@@ -6,6 +6,7 @@ import { type Span, SpanKind, SpanStatusCode } from "@opentelemetry/api"
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http"
 import { defaultResource, resourceFromAttributes } from "@opentelemetry/resources"
 import { BasicTracerProvider, BatchSpanProcessor, type ReadableSpan } from "@opentelemetry/sdk-trace-base"
+import { onceClosed } from "@superstep/toolkit/http/once-closed"
 import { statusOf } from "@superstep/toolkit/http/reply-headers"
 import type { Context } from "hono"
 import type { Claim } from "../runs/run.js"
@@ -42,7 +43,7 @@ export function createTracing({ url, version, serviceName, hasContent }: Tracing
     describe(span, c)
     const outgoing = (c.env as { outgoing?: ServerResponse } | undefined)?.outgoing
     // A stream continues after its handler has returned.
-    if (outgoing && !outgoing.closed) outgoing.once("close", () => span.end())
+    if (outgoing) onceClosed(outgoing, () => span.end())
     else span.end()
   }
 
