@@ -60,17 +60,21 @@ async function streamThread(runs: Runs, c: Context, { threadId, modes, after }: 
   const subscriber = new EventResponse(c, threadFilter(modes), { budget: streams.readers })
   const leave = () => streams.threads.unsubscribe(threadId, subscriber)
   const follow = async () => {
-    // The thread may have been deleted at this moment.
-    if (!(await streams.followed.follow(threadId))) notFound(threadId)
-    await sendEvents(runs, subscriber, { threadId, after })
-    await announceMissedEnd(runs, threadId, { forProtocol: false })
+    try {
+      // The thread may have been deleted at this moment.
+      if (!(await streams.followed.follow(threadId))) notFound(threadId)
+      await sendEvents(runs, subscriber, { threadId, after })
+      await announceMissedEnd(runs, threadId, { forProtocol: false })
+    } catch (error) {
+      leave()
+      throw error
+    }
   }
   const following = orAbandon(subscriber, follow)
   // Past events may be more than the client reads at once: send the headers, and the rest afterwards.
   await Promise.race([following, subscriber.hasPlenty])
   following.catch((err: Error) => {
     log.warn({ err, thread_id: threadId }, "the stream of a thread could not be continued")
-    leave()
     subscriber.break(err)
   })
   return subscriber.respond(c, { location: pathOf(threadId, modes) }, leave)
@@ -113,17 +117,12 @@ async function sendEvents(
   { threadId, after }: { readonly threadId: string; readonly after: ThreadPlace | undefined },
 ): Promise<void> {
   const { threads } = streams
-  try {
-    if (after === undefined) {
-      threads.subscribe(threadId, subscriber)
-      return await threads.tail(threadId)
-    }
-    const place = after === "beginning" ? undefined : await placeInThread(db, threadId, after)
-    const isKnown = after !== "beginning" && place !== undefined
-    const from = isKnown ? { place, last: LastEvents.upTo(after) } : { place: -1, last: LastEvents.none() }
-    await threads.replay(threadId, subscriber, from)
-  } catch (error) {
-    threads.unsubscribe(threadId, subscriber)
-    throw error
+  if (after === undefined) {
+    threads.subscribe(threadId, subscriber)
+    return threads.tail(threadId)
   }
+  const place = after === "beginning" ? undefined : await placeInThread(db, threadId, after)
+  const isKnown = after !== "beginning" && place !== undefined
+  const from = isKnown ? { place, last: LastEvents.upTo(after) } : { place: -1, last: LastEvents.none() }
+  await threads.replay(threadId, subscriber, from)
 }

@@ -2,7 +2,9 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { isDeepStrictEqual } from "node:util"
-import { sql } from "@superstep/toolkit/db/sql"
+import type { Database } from "@superstep/toolkit/db/database"
+import { type Sql, sql } from "@superstep/toolkit/db/sql"
+import { DatabaseUnavailable } from "@superstep/toolkit/db/unavailable"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { until } from "@superstep/toolkit/testing/until"
 import { attemptOf } from "../testing/as-anyone.js"
@@ -178,6 +180,29 @@ test("ends of runs that never started are streamed, too: rolled back by a new ru
     const ends = [replaced, next, deleted].map((run_id) => ["end", { run_id, status: "rollback" }])
     assert.deepEqual(fieldsOf(stream.events(), "event", "data"), ends)
   })
+})
+
+test("a client whose stream could not begin, since the database was away, is not a client any more", async () => {
+  let isAway = false
+  const away = (db: Database): Database => ({
+    ...db,
+    rows: async <Row extends object>(statement: Sql) => {
+      // The last statement before the stream begins: it looks for an end that is missing in the log.
+      if (isAway && /not in \('pending', 'running'\)/.test(statement.render().text)) {
+        throw new DatabaseUnavailable("away", 1000)
+      }
+      return db.rows<Row>(statement)
+    },
+  })
+  await using http = await freshHttp({ wrapDb: away })
+  const threadId = await newThread(http)
+
+  isAway = true
+  const fromNow = await follow(http, threadId)
+  const fromTheStart = await follow(http, threadId, "", "-")
+
+  assert.deepEqual([fromNow.status, fromTheStart.status], [503, 503])
+  assert.equal(http.server.streams.threads.size, 0)
 })
 
 // When a thread is deleted, also when another thread gets its id (T3 of ../events).
