@@ -24,6 +24,8 @@ export interface GuestImages {
    * @returns  its name; undefined for an artifact that is a project
    */
   ensure(artifactId: string): Promise<string | undefined>
+  /** Removes what was fetched for an artifact whose own name is removed: otherwise the engine keeps the image under the name it was fetched by. */
+  removeFetched(artifactId: string): Promise<void>
 }
 
 export interface GuestImagesOptions {
@@ -114,7 +116,14 @@ export function guestImages({ engine, homeId, folderOf, authFolder }: GuestImage
     await tag(value.reference, artifactId)
     return name
   }
-  return { adopt, ensure }
+
+  const removeFetched: GuestImages["removeFetched"] = async (artifactId) => {
+    // In the folder of a project, a file of this name is the project's.
+    const value = isGuest(artifactId) && (await readJson<Value>(valueFile(artifactId)))
+    // Not forced, so that containers of others keep it (409). Other artifacts of the same image have names of their own for it.
+    if (value) await engine.json(`/images/${value.reference}`, { method: "DELETE", also: [404, 409] })
+  }
+  return { adopt, ensure, removeFetched }
 }
 
 // A control plane stores an artifact's row right after it was adopted.
@@ -134,6 +143,7 @@ export const withGuests = (
   platforms: async (deploymentNumber) => [...(await folders.platforms(deploymentNumber)), platform],
   remove: async (artifactId) => {
     await options.removeImage(artifactId)
+    await options.guests.removeFetched(artifactId)
     await folders.remove(artifactId)
   },
   list: async () => {

@@ -12,12 +12,14 @@ import { until } from "@superstep/toolkit/testing/until"
 import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { v7 as newId } from "uuid"
 import { ImageRefused } from "../port/errors.js"
-import type { UnitSpec, Units } from "../port/port.js"
+import type { Artifacts, UnitSpec, Units } from "../port/port.js"
 import { unitSpec } from "../port/testing/unit-spec.js"
 import { askStatus } from "../unit-client/unit-client.js"
 import { ask } from "../unit-client/unit-request.js"
+import { imageName } from "./artifact-images.js"
+import { inspectImage } from "./base-image.js"
 import { EngineFailed } from "./engine.js"
-import { artifactIdOf, guestImages, refusalOf } from "./guest-images.js"
+import { artifactIdOf, guestImages, refusalOf, withGuests } from "./guest-images.js"
 import { engineHeader } from "./registry-auth.js"
 import { credentialsFor, imageOfOthers, pushed } from "./testing/images-of-others.js"
 import { dockerPlace, noEngine, removeTestImages, testEngine } from "./testing/place.js"
@@ -112,6 +114,26 @@ test("a private registry gives an image only to deployments that name its creden
   writeFileSync(join(authFolder, "team.json"), "no json")
   await assert.rejects(adopt("team"), refused(/team\.json has no usable credentials/))
   for (const { artifactId } of [artifact, usual.artifact]) await place.images.remove(artifactId)
+})
+
+test("a removed artifact leaves nothing of its image in the engine, unless another artifact has the same image", async () => {
+  await using registry = await realRegistry()
+  const reference = pushed(imageOfOthers(`127.0.0.1:${registry.port}/team/shared:1`, "one"))
+  const place = dockerPlace()
+  const { engine, homeId, guests } = place
+  const folderOf = (artifactId: string) => join(place.folders.artifacts, artifactId)
+  const local = { remove: async (artifactId: string) => rmSync(folderOf(artifactId), { recursive: true }) } as Artifacts
+  const artifacts = withGuests(local, { guests, folderOf, removeImage: place.images.remove })
+  const adopt = () => guests.adopt({ deploymentId: newId(), reference, pullSecrets: [] }, never)
+  const first = (await adopt()).artifact.artifactId
+  const second = (await adopt()).artifact.artifactId
+  const { Id } = (await inspectImage(engine, reference)) ?? {}
+
+  await artifacts.remove(first)
+  assert.equal((await inspectImage(engine, imageName(homeId, second)))?.Id, Id)
+  await artifacts.remove(second)
+
+  assert.equal(await inspectImage(engine, `${Id}`), undefined)
 })
 
 test("a missing image fails with the registry's words, and a registry that is away may come back", async () => {
