@@ -1,4 +1,4 @@
-/** Locks of a client that opens a thread's stream, and of a run that is created at the same time. */
+/** Which threads are followed: at the creation of a run, and after an outage. */
 import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import { test } from "node:test"
@@ -7,7 +7,9 @@ import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { until } from "@superstep/toolkit/testing/until"
 import { beginRun } from "../runs/queries.js"
 import { newRun } from "../testing/new-run.js"
+import { freshHttp } from "../testing/test-http.js"
 import { serverDatabase } from "../testing/test-server.js"
+import { follow, newThread } from "../testing/thread-streams.js"
 import { followThreads } from "./thread-queries.js"
 
 const forMs = 60_000
@@ -33,4 +35,19 @@ test("a client that opens a thread's stream waits for a run that is being create
 
   assert.equal(created.outcome, "created")
   assert.deepEqual(fieldsOf(await watching, "threadId"), [threadId])
+})
+
+test("after an outage in which renewals failed, the threads of clients are followed again as soon as the database is back", async () => {
+  // Nothing is renewed otherwise while the test lasts.
+  await using http = await freshHttp({ threadTtlMs: 3_600_000 })
+  const threadId = await newThread(http)
+  await follow(http, threadId)
+
+  // As after an outage that lasted longer than a thread stays followed without a client.
+  await http.db.run(sql`update watched_threads set until = now() - interval '1 second'`)
+  await http.db.run(sql`select pg_terminate_backend(pid) from pg_stat_activity
+    where datname = current_database() and query ilike 'listen %'`)
+
+  const followed = sql`select from watched_threads where thread_id = ${threadId} and until > now()`
+  await until(() => http.db.row(followed), { what: "the thread is followed again" })
 })

@@ -5,6 +5,7 @@
  * T1 The database records (`watched_threads`) that a thread is followed before its client gets a response. Each claim reads this, so a run
  *    created after the response is logged from its first event. Other servers get a hint: a run that executes there is logged from then on.
  *    If the hint is lost, logging starts with the next hint, a third of the time in T2 later.
+ *    After an outage of the database, the threads of clients here are followed again as soon as it is back.
  * T2 A thread stays followed for `ttlMs` after its last client left, so a client that reconnects gets the events in between.
  * T3 A client follows a thread, not an id. When its thread is deleted, its stream ends, also where a new thread already has the id; the
  *    streams of the new thread go on. The hint about a deletion may arrive late, so its receiver asks the database.
@@ -52,7 +53,8 @@ export class FollowedThreads {
 
   async start(): Promise<void> {
     const { db, ttlMs } = this.#options
-    const readAgain = () => void this.#readAll()
+    // Renewals may have failed, too.
+    const readAgain = () => void this.#readAll().then(() => this.#renew())
     this.#subscriptions = [
       await db.listen("thread_watched", (threadId) => this.note(threadId, ttlMs), readAgain),
       await db.listen("thread_watched_for_protocol", (threadId) => this.noteProtocol(threadId, ttlMs)),
