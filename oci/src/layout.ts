@@ -4,11 +4,12 @@
  */
 import { createHash, randomUUID } from "node:crypto"
 import { createReadStream, createWriteStream } from "node:fs"
-import { mkdir, open, readFile, rename, rm, stat, writeFile } from "node:fs/promises"
+import { mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import { pipeline } from "node:stream/promises"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 import { ifCode, missing } from "@superstep/toolkit/errors/if-code"
+import { removeTree } from "@superstep/toolkit/files/remove-tree"
 import { writeWhole } from "@superstep/toolkit/files/whole-file"
 import { type Descriptor, type Digest, type Image, type Layer, mediaTypes } from "./image.js"
 import { archiveEnd, headerOf, paddingAfter } from "./tar-entry.js"
@@ -27,6 +28,8 @@ export interface Layout {
   /** @param from  the first byte; from there to the end */
   read(digest: Digest, from?: number): AsyncIterable<Uint8Array>
   pathOf(digest: Digest): string
+  /** Removes all blobs but these, and what killed processes left unfinished. Nothing else may use the folder meanwhile. */
+  keepOnly(blobs: readonly Pick<Descriptor, "digest">[]): Promise<void>
   /** Makes it the layout of this image under a name, for other tools. */
   name(image: Image, reference: string): Promise<void>
 }
@@ -82,6 +85,14 @@ export function layoutIn(folder: string): Layout {
       await rm(partial, { force: true })
     }
   }
+  const keepOnly: Layout["keepOnly"] = async (blobs) => {
+    const kept = new Set(blobs.map(({ digest }) => pathOf(digest)))
+    const pathsIn = async (parent: string) =>
+      (await readdir(parent).catch(ifCode(missing, []))).map((name) => join(parent, name))
+    const unfinished = (await pathsIn(folder)).filter((path) => path.endsWith(".partial"))
+    const others = (await pathsIn(join(folder, "blobs", "sha256"))).filter((path) => !kept.has(path))
+    for (const path of [...unfinished, ...others]) await removeTree(path)
+  }
   const name: Layout["name"] = async (image, reference) => {
     await addBytes(image.config, image.configDescriptor)
     await addBytes(image.manifest, image.manifestDescriptor)
@@ -97,6 +108,7 @@ export function layoutIn(folder: string): Layout {
     has: async ({ digest, size }) => (await stat(pathOf(digest)).catch(ifCode(missing)))?.size === size,
     read: (digest, from = 0) => createReadStream(pathOf(digest), { start: from }),
     pathOf,
+    keepOnly,
     name,
   }
 }

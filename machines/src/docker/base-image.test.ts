@@ -1,10 +1,14 @@
 /** An engine that cannot look into the base image, and an image that has no Node. */
 import assert from "node:assert/strict"
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs"
 import type { RequestListener } from "node:http"
+import { join } from "node:path"
 import test from "node:test"
+import { layoutIn } from "@superstep/oci/layout"
 import { socketServer } from "@superstep/toolkit/testing/http-server"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { BaseImageUnfit } from "../parts/images/base-fit.js"
-import { lookInside } from "./base-image.js"
+import { lookInside, removeFormerLayers } from "./base-image.js"
 import { EngineFailed, engineAt } from "./engine.js"
 
 /** An engine that creates containers, and gives this answer to the start of one. */
@@ -38,4 +42,23 @@ test("an engine that fails while it looks into an image does not blame the image
     lookInside(engineAt(server.socketPath), "node:20", []),
     (error) => error instanceof EngineFailed && /no space left on device/.test(error.message),
   )
+})
+
+test("at a start, layers of the present base stay, and all that former programs left goes", async () => {
+  const layout = layoutIn(temporaryFolder())
+  await removeFormerLayers(layout)
+  const layerOf = async (content: string) => {
+    const from = temporaryFolder()
+    writeFileSync(join(from, "file"), content)
+    return layout.addLayer([{ from, to: "app" }])
+  }
+  const [present, former] = [await layerOf("present"), await layerOf("former")]
+  writeFileSync(join(layout.folder, "base.json"), JSON.stringify({ imageId: "i", base: { layers: [present] } }))
+  writeFileSync(join(layout.folder, "1.partial"), "")
+  mkdirSync(join(layout.folder, "2.partial", "blobs"), { recursive: true })
+
+  await removeFormerLayers(layout)
+
+  assert.deepEqual([await layout.has(present.blob), await layout.has(former.blob)], [true, false])
+  assert.deepEqual(readdirSync(layout.folder).sort(), ["base.json", "blobs"])
 })

@@ -104,9 +104,17 @@ interface StoredBase {
   readonly base: BaseImage
 }
 
+const noteIn = ({ folder }: Layout): string => join(folder, "base.json")
+
+/** Removes what former programs left in the layout: files of a killed one, and layers of other bases, releases and projects. Call it before any use. */
+export async function removeFormerLayers(layout: Layout): Promise<void> {
+  const stored = await readJson<StoredBase>(noteIn(layout))
+  await layout.keepOnly(stored?.base.layers.map(({ blob }) => blob) ?? [])
+}
+
 /** The image with its layers in the layout, exported once. */
 export async function exportBase(engine: Engine, { Id }: InspectedImage, layout: Layout): Promise<BaseImage> {
-  const note = join(layout.folder, "base.json")
+  const note = noteIn(layout)
   const stored = await readJson<StoredBase>(note)
   const isWhole = async ({ base }: StoredBase) =>
     (await Promise.all(base.layers.map(({ blob }) => layout.has(blob)))).every((has) => has)

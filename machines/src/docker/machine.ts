@@ -16,7 +16,7 @@ import {
 } from "../parts/compose-machine.js"
 import { requireFit } from "../parts/images/base-fit.js"
 import { artifactImages, layoutFolder } from "./artifact-images.js"
-import { inspectImage, lookInside, requireImage } from "./base-image.js"
+import { inspectImage, lookInside, removeFormerLayers, requireImage } from "./base-image.js"
 import { inside } from "./container.js"
 import { containersOf } from "./containers.js"
 import { type Engine, engineAt } from "./engine.js"
@@ -52,10 +52,13 @@ export function openDockerMachine(options: DockerMachineOptions): Promise<Opened
     const network = docker.network ?? (await ensureNetwork(engine, homeId))
     const { parts, entry, companion } = await runtimeFiles(options.programs)
     const folderOf = (artifactId: string) => `${folders.artifacts}/${artifactId}`
+    const layout = layoutIn(layoutFolder(home))
+    // Only this process uses the data folder, and it has used nothing of it yet.
+    await removeFormerLayers(layout)
     const images = artifactImages({
       engine,
       homeId,
-      layout: layoutIn(layoutFolder(home)),
+      layout,
       baseReference,
       runtime: { parts: async () => parts, entry, companion },
       folderOf,

@@ -79,10 +79,11 @@ export async function openKubernetesMachine(options: KubernetesMachineOptions): 
   const baseImage = kubernetes.baseImage ?? defaultBaseImage()
   const base = parseReference(baseImage)
   const baseRegistry = registryFor(base, kubernetes.registryLogin)
-  const images = join(home, "images")
-  const sendingFolder = join(images, "sending")
-  // A killed control plane may have left it.
+  const layout = layoutIn(join(home, "images"))
+  const sendingFolder = join(layout.folder, "sending")
+  // Of a former process, which may have been killed. What this one sends it makes itself.
   await removeTree(sendingFolder)
+  await layout.keepOnly([])
   const store = artifactStore({
     registry: registryFor(target, kubernetes.registryLogin),
     target,
@@ -105,7 +106,7 @@ export async function openKubernetesMachine(options: KubernetesMachineOptions): 
       store,
       baseRegistry,
       base: { repository: base.repository, host: base.host, digest },
-      layout: layoutIn(images),
+      layout,
     }
     // Those of an older release may allow more to units that run already.
     for (const policy of unitPoliciesOf(shared, platformNamespace))

@@ -1,10 +1,12 @@
 /** Builds as Jobs of a real API server, with its controllers; the node is played by the test. */
 import assert from "node:assert/strict"
-import { mkdirSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
+import { layoutIn } from "@superstep/oci/layout"
 import { registryAt } from "@superstep/oci/registry/client"
 import { Secret } from "@superstep/toolkit/config/settings"
+import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { testUnless } from "@superstep/toolkit/testing/test-unless"
 import { until } from "@superstep/toolkit/testing/until"
 import { v7 as newId } from "uuid"
@@ -123,6 +125,18 @@ test("a build goes on when its control plane dies, and one with another data fol
   const { artifactId } = (ended.state === "published" && ended.artifact) || { artifactId: "" }
   await second.artifacts.remove(artifactId)
   assert.deepEqual(await leftIn(place), [])
+})
+
+test("layers and unfinished files of a former control plane are removed when the next one starts in its folder", async () => {
+  const home = temporaryFolder()
+  const { folder, addLayer, has } = layoutIn(join(home, "images"))
+  const { blob } = await addLayer([{ from: temporaryFolder(), to: "app" }])
+  writeFileSync(join(folder, "1.partial"), "")
+
+  const place = await buildsPlace(tested())
+  await place.open(home)
+
+  assert.deepEqual([await has(blob), existsSync(join(folder, "1.partial"))], [false, false])
 })
 
 test("user code of a build sees no credential, and only the graphs get the deployment's variables (J1)", async () => {
