@@ -30,7 +30,9 @@ const run =
   (on: OnThread) =>
     thread(`/runs/${on.runId}${rest}`)(on)
 const checkpointId = "1f000000-0000-6000-8000-000000000000"
-const agent = { assistant_id: "agent", input: { x: 1 } }
+// Characters that Postgres rejects when it reads JSON: what a request leaves must not depend on them.
+const odd = "zero \u0000, half \ud800"
+const agent = { assistant_id: "agent", input: { x: odd } }
 
 const addRun = (fields: object = {}) =>
   call("POST", thread("/runs"), { body: (_: OnThread, by) => ({ ...agent, metadata: { by }, ...fields }) })
@@ -82,6 +84,10 @@ const onThreads: Interleavings<TwoServers, TestHttp, OnThread> = {
     }),
     "copy thread": call("POST", thread("/copy"), { keep: ({ status, values }: Shown) => [status, values] }),
     "get state": call("GET", thread("/state"), { keep: ({ values }: Shown) => values }),
+    "search threads": call("POST", () => "/threads/search", {
+      body: ({ threadId }: OnThread) => ({ ids: [threadId] }),
+      keep: (threads: Shown[]) => threads.map(({ status, metadata, values }) => [status, metadata, values]),
+    }),
     "update state": call("POST", thread("/state"), { body: () => ({ values: {} }) }),
     "list runs": call("GET", thread("/runs"), {
       keep: (runs: Shown[]) => runs.map(({ status, metadata }) => [metadata.by, status]),
@@ -101,6 +107,16 @@ const onThreads: Interleavings<TwoServers, TestHttp, OnThread> = {
       return [
         (await http.send("POST", thread("/runs")(on), body, { "idempotency-key": `${on.threadId} ${by}` })).status,
       ]
+    },
+    "add run, with one key": async (http, on) => {
+      const body = { ...agent, if_not_exists: "create" }
+      return [(await http.send("POST", thread("/runs")(on), body, { "idempotency-key": on.threadId })).status]
+    },
+    "stream new run": async (http, on, by) => {
+      const body = { ...agent, metadata: { by }, if_not_exists: "create", multitask_strategy: "reject" }
+      const stream = await http.stream("POST", thread("/runs/stream")(on), body)
+      const runId = stream.headers.get("content-location")?.split("/").at(-1)
+      return opened(http, { threadId: on.threadId, ...(runId && { runId }) }, stream)
     },
     resume: addRun({ input: undefined, command: { resume: { [firstInterrupt]: 1 } }, strict_resume: true }),
     "run.start": command("run.start", agent),
@@ -170,7 +186,9 @@ async function withRun({ second: http }: TwoServers): Promise<OnThread> {
 async function withEndedRun(world: TwoServers, change: Sql): Promise<OnThread> {
   const on = await withRun(world)
   await world.db.run(sql`update runs set status = 'success', attempt = 1 where run_id = ${on.runId}`)
-  await world.db.run(sql`update threads set ${change}, values = '{"n":1}' where thread_id = ${on.threadId}`)
+  await world.db.run(
+    sql`update threads set ${change}, values = ${JSON.stringify({ n: odd })} where thread_id = ${on.threadId}`,
+  )
   await world.db.run(sql`insert into checkpoints (thread_id, checkpoint_ns, checkpoint_id, checkpoint, metadata)
     values (${on.threadId}, '', ${checkpointId}, '{}', '{}')`)
   await world.db.run(sql`insert into thread_answers (thread_id, run_id, interrupts, resume, answered_at, status)

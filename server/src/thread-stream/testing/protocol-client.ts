@@ -111,7 +111,7 @@ export const firstInterrupt = "a".repeat(32)
 export const secondInterrupt = "b".repeat(32)
 export const interrupts = JSON.stringify({
   task: [
-    { id: firstInterrupt, value: "one?" },
+    { id: firstInterrupt, value: "one\u0000?" },
     { id: secondInterrupt, value: "two?" },
   ],
 })
