@@ -3,7 +3,7 @@ import type { Db } from "@superstep/toolkit/db/database"
 import { type Sql, sql } from "@superstep/toolkit/db/sql"
 import { must } from "@superstep/toolkit/errors/must"
 import { isAlive } from "../servers/queries.js"
-import { eventsPerAttempt, lastSeq } from "./event.js"
+import { eventsPerAttempt, lastSeq, mostOfNoAttempt } from "./event.js"
 
 export interface NewEvent {
   readonly runId: string
@@ -63,7 +63,9 @@ export async function appendLateEvents<Event extends NewEvent>(
     kept as materialized (
       select * from given
       where seq >= coalesce((select (attempt - 1) * ${eventsPerAttempt}::bigint from locked), 0)
-        and (seq = ${lastSeq} or not exists (select from run_events where run_id = ${runId} and seq = ${lastSeq}))),
+        and not exists (select from run_events where run_id = ${runId} and seq = ${lastSeq})
+        -- Its clients of the older protocol have the end, and clients of the newer one ask for theirs.
+        and not (event in ('error', 'end') and coalesce((select last.event = 'end' from ${lastOf(sql`${runId}::uuid`)} last), false))),
     turn as materialized (select lock_thread_logs(array[thread_id]) from bounded, thread where exists (select from kept)),
     added as (
       insert into run_events (run_id, seq, event, data, thread_id)
@@ -172,9 +174,20 @@ export const placeInThread = async (
 export const isEndAt = async (db: Db, runId: string, seq: number): Promise<boolean> =>
   (await db.row(sql`select from run_events where run_id = ${runId} and seq = ${seq} and event = 'end'`)) !== undefined
 
-/** The last event in a run's log; undefined when it has none. */
+/**
+ * The end in a run's log, also if events of no attempt follow it, for clients of the newer protocol; else its last event. Without a row when it
+ * has no log. Part of other statements.
+ */
+export const lastOf = (runId: Sql): Sql => sql`(
+  select e.seq, e.event from (
+    (select seq, event from run_events where run_id = ${runId} order by seq desc limit 1)
+    union all
+    (select seq, event from run_events where run_id = ${runId} and seq <= ${lastSeq - mostOfNoAttempt} order by seq desc limit 1)) e
+  order by e.event = 'end' desc, e.seq desc limit 1)`
+
+/** As `lastOf`; undefined when the run has no log. */
 export const lastLoggedEvent = (db: Db, runId: string): Promise<Pick<NewEvent, "seq" | "event"> | undefined> =>
-  db.row(sql`select seq, event from run_events where run_id = ${runId} order by seq desc limit 1`)
+  db.row(sql`select * from ${lastOf(sql`${runId}`)} last`)
 
 export interface TailedTopic {
   readonly id: string

@@ -251,11 +251,15 @@ export class Streams {
       endOf(runId, status, isUnsaved),
     ]
     const late = events.map((event) => ({ ...event, data: event.data.toString(), threadId }))
+    let isInLog = false
     try {
       const taken = new Set((await this.#late.append(runId, late)).map(({ seq }) => seq))
       for (const event of events) if (taken.has(event.seq)) this.runs.get(runId)?.publish(event)
+      isInLog = !taken.has(lastSeq)
     } finally {
-      this.runs.end(runId)
+      // Who tails the log gets the end that it has.
+      if (isInLog) this.runs.wake(runId)
+      else this.runs.end(runId)
     }
   }
 

@@ -168,7 +168,7 @@ export class TopicLog {
       const isLast = isLastPage && takeovers === this.#takeovers
       // The client may have left while the page was being read.
       if (!topic.has(subscriber)) return "left"
-      if (events.length === 0 && place === from.place && (await source.isEndAt(place))) return "over"
+      if (place === from.place && (await source.isEndAt(place))) return "over"
       for (const logged of events) {
         const event = toTopicEvent(logged)
         const gap = last.next(event)

@@ -1,6 +1,7 @@
 /** Statements that find runs that are over and whose end is missing in the event log. */
 import type { Db } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
+import { lastOf } from "../events/queries.js"
 
 export interface UnloggedEnd {
   readonly runId: string
@@ -19,8 +20,7 @@ export const findUnloggedEnds = (db: Db, runIds: readonly string[]): Promise<Unl
     select asked.run_id as "runId", coalesce(r.status, 'rollback') as status, r.error, r.input_saved as "inputSaved", r.thread_id as "threadId"
     from unnest(${runIds}::uuid[]) as asked (run_id) left join runs r on r.run_id = asked.run_id
     where (r.run_id is null or r.status not in ('pending', 'running'))
-      and (select e.event from run_events e where e.run_id = asked.run_id order by e.seq desc limit 1)
-        is distinct from 'end'`)
+      and (select last.event from ${lastOf(sql`asked.run_id`)} last) is distinct from 'end'`)
 
 export interface UnloggedEndOfThread extends UnloggedEnd {
   readonly threadId: string
@@ -47,8 +47,7 @@ export async function findUnloggedEndsOfThreads(
     from runs r join threads t on t.thread_id = r.thread_id
       cross join lateral (select not exists (
         select from runs n where n.thread_id = r.thread_id and n.seq > r.seq) as it) newest
-      left join lateral (
-        select e.event from run_events e where e.run_id = r.run_id order by e.seq desc limit 1) last on true
+      left join lateral ${lastOf(sql`r.run_id`)} last on true
     where r.thread_id = any (${[...threadIds, ...protocol]}::uuid[]) and r.status not in ('pending', 'running')
       and r.updated_at > now() - make_interval(secs => ${announcedForSeconds})
       and (last.event <> 'end'

@@ -19,6 +19,7 @@ import {
   untilEnds,
   withTwoServers,
 } from "../testing/thread-streams.js"
+import { openEvents } from "../thread-stream/testing/protocol-client.js"
 
 test("a client gets one run after another, and the ends of runs do not end its stream", async () => {
   await using http = await freshHttp()
@@ -42,6 +43,37 @@ test("a client gets one run after another, and the ends of runs do not end its s
   ])
   stream.leave()
   await until(() => http.server.streams.threads.size === 0, { what: "the subscription is removed" })
+})
+
+test("a client of the newer protocol that comes after a run's end repeats no end to those of the older one", async () => {
+  await using http = await freshHttp()
+  const threadId = await newThread(http)
+  const [first, second] = [await follow(http, threadId), await follow(http, threadId)]
+  const runId = await addRun(http, threadId, { stream_resumable: true })
+  ;(await attemptOf(http.server, runId)).done({ status: "error", error: { error: "TypeError", message: "no" } })
+  await untilEnds(first, 1)
+
+  const newer = await openEvents(http, threadId)
+  const failed = () => newer.events().some(({ data }) => JSON.stringify(data).includes('"event":"failed"'))
+  await until(failed, { what: "the newer client has the end" })
+  await say(http, threadId, "next")
+  await untilEnds(second, 2)
+  const rejoined = await follow(http, threadId, "", "-")
+  await untilEnds(rejoined, 2)
+  const ofRun = await http.stream("GET", `/threads/${threadId}/runs/${runId}/stream`, undefined, {
+    "last-event-id": "0",
+  })
+  await ofRun.ended
+  const end = first.events().at(-1)?.id?.split(":").at(-1) ?? ""
+  await (await http.stream("GET", `/threads/${threadId}/runs/${runId}/stream`, undefined, { "last-event-id": end }))
+    .ended
+
+  for (const stream of [second, rejoined]) {
+    assert.deepEqual(names(stream), ["metadata", "error", "end", "metadata", "values", "end"])
+    stream.leave()
+  }
+  assert.deepEqual(names(ofRun), ["error", "end"])
+  newer.leave()
 })
 
 test("lifecycle has only starts and ends, state_update the state after each run, and modes can be combined", async () => {
