@@ -171,10 +171,12 @@ export class FollowedThreads {
   async #renewAll(asked: readonly string[], forProtocol: boolean): Promise<void> {
     const { log, onDeleted } = this.#options
     if (asked.length === 0) return
+    const createdAt = new Map(this.#createdAt)
     try {
       const there = new Set((await this.#follow(asked, forProtocol)).map(({ threadId }) => threadId))
       for (const threadId of asked) {
-        if (there.has(threadId)) continue
+        // Another statement may have found a new thread with its id meanwhile, and ended the streams of this one.
+        if (there.has(threadId) || this.#createdAt.get(threadId) !== createdAt.get(threadId)) continue
         this.#createdAt.delete(threadId)
         onDeleted(threadId)
       }

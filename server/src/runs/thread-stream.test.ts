@@ -7,8 +7,9 @@ import { type Sql, sql } from "@superstep/toolkit/db/sql"
 import { DatabaseUnavailable } from "@superstep/toolkit/db/unavailable"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { until } from "@superstep/toolkit/testing/until"
+import { AfterStatement } from "../testing/after-statement.js"
 import { attemptOf } from "../testing/as-anyone.js"
-import { freshHttp } from "../testing/test-http.js"
+import { freshHttp, type OpenStream } from "../testing/test-http.js"
 import {
   addRun,
   executing,
@@ -288,6 +289,26 @@ test("a client of a deleted thread is not a client of a new thread with its id, 
   await old.ended
 
   assert.deepEqual(old.events(), [])
+})
+
+test("a slow renewal that did not find a deleted thread does not end the streams of a new thread with its id", async () => {
+  const meanwhile = new AfterStatement()
+  await using http = await freshHttp({ wrapDb: meanwhile.database })
+  const threadId = await newThread(http)
+  const old = await follow(http, threadId)
+  await http.db.run(sql`delete from threads where thread_id = ${threadId}`)
+
+  let stream: OpenStream | undefined
+  meanwhile.after(/insert into watched_threads/, async () => {
+    await http.send("POST", "/threads", { thread_id: threadId })
+    stream = await follow(http, threadId)
+  })
+  await http.server.streams.followed.endIfDeleted(threadId)
+  await old.ended
+  await say(http, threadId, "new")
+
+  assert.ok(stream)
+  await untilEnds(stream, 1)
 })
 
 test("a deleted thread ends its streams at every server at once", async () => {
