@@ -8,9 +8,11 @@ import { lateOnBusyMachineMs } from "../testing/busy-machine.js"
 import { freshDatabase } from "../testing/fresh-database.js"
 import { postgresProxy } from "../testing/postgres-proxy.js"
 import { silent } from "../testing/test-cluster.js"
-import { isSqlState, openDatabase, sqlState } from "./database.js"
+import { until } from "../testing/until.js"
+import { type Db, isSqlState, openDatabase, sqlState } from "./database.js"
 import { sql } from "./sql.js"
 import { DatabaseUnavailable } from "./unavailable.js"
+import { within } from "./within.js"
 
 test("users' json keeps its bytes, our jsonb is parsed and counts are numbers", async () => {
   await using db = await freshDatabase()
@@ -76,6 +78,26 @@ test("a statement to a host that has vanished fails at its limit, and the next o
 
   await assert.rejects(lost, DatabaseUnavailable)
   assert.deepEqual(await behind.row(sql`select 1 as one`), { one: 1 })
+})
+
+test("a transaction on a connection that went silent fails together with its statement, and waits for no rollback", {
+  timeout: 60_000,
+}, async () => {
+  await using db = await freshDatabase()
+  await using proxy = await postgresProxy(db.uri)
+  await using behind = openDatabase({ uri: proxy.uri, poolSize: 1, statementMs: lateOnBusyMachineMs, log: silent })
+  const order: string[] = []
+
+  const fail = async (part: Db) => {
+    proxy.cut("vanish")
+    await part.run(sql`select 1`).finally(() => setImmediate(() => order.push("a turn after the statement")))
+  }
+  const lost = behind.transaction((tx) => within(behind, tx).transaction(fail))
+  await assert.rejects(lost, DatabaseUnavailable)
+  order.push("the transaction")
+
+  await until(() => order.length === 2, { what: "both have failed" })
+  assert.deepEqual(order, ["the transaction", "a turn after the statement"])
 })
 
 test("DB1: a transaction that a statement left open does not reach the next statement", async (t) => {

@@ -4,7 +4,7 @@ import { must } from "../errors/must.js"
 import type { Log } from "../log/log.js"
 import { listenOn, type Subscription } from "./listen.js"
 import { type Sql, statementName } from "./sql.js"
-import { asUnavailable, DatabaseUnavailable } from "./unavailable.js"
+import { asUnavailable, DatabaseUnavailable, isLostConnection } from "./unavailable.js"
 
 /**
  * Runs statements: the pool, or one transaction of it. Each method throws `DatabaseUnavailable` when there is no
@@ -166,10 +166,13 @@ export function openDatabase(options: DatabaseOptions): Database {
       await reached(client.query("commit"))
       return result
     } catch (error) {
-      // A failed rollback means that the connection is gone; it is destroyed, and the first error is thrown.
-      await client.query("rollback").catch((failure: Error) => {
-        broken = failure
-      })
+      // On a connection that is gone, or silent, a rollback would wait behind the statement that nobody answers. The connection is
+      // closed, and Postgres rolls back.
+      if (isLostConnection(error)) broken = error
+      else
+        await client.query("rollback").catch((failure: Error) => {
+          broken = failure
+        })
       throw error
     } finally {
       client.release(broken)

@@ -53,6 +53,10 @@ export const isRefusedValue = (error: unknown): boolean =>
 /** Whether the same statement may succeed a little later: nothing is wrong with it. */
 export const isPassing = (error: unknown): boolean => error instanceof Unavailable
 
+/** Whether a statement failed without an answer of Postgres: its connection is gone, or silent. */
+export const isLostConnection = (error: unknown): error is DatabaseUnavailable =>
+  error instanceof DatabaseUnavailable && !(error.cause instanceof pg.DatabaseError)
+
 /** The error to throw for one of pg's: `DatabaseUnavailable` with the cause, or the same error. */
 export function asUnavailable(error: unknown): unknown {
   if (!(error instanceof Error)) return error

@@ -1,6 +1,7 @@
 /** Adapts an open transaction for code that opens its own. */
 import type { Database, Db } from "./database.js"
 import { sql } from "./sql.js"
+import { isLostConnection } from "./unavailable.js"
 
 /**
  * A database whose statements are all part of `tx`. A transaction in it is a savepoint: an error undoes only that part, and
@@ -19,8 +20,8 @@ export const within = (db: Database, tx: Db): Database => {
         await tx.run(sql`release savepoint part`)
         return result
       } catch (error) {
-        // On a lost connection there is nothing to undo; the first error is thrown.
-        await tx.run(sql`rollback to savepoint part`).catch(() => undefined)
+        // On a lost connection there is nothing to undo, and a silent one would not answer; the first error is thrown.
+        if (!isLostConnection(error)) await tx.run(sql`rollback to savepoint part`).catch(() => undefined)
         throw error
       }
     },
