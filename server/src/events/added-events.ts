@@ -43,7 +43,7 @@ export interface Result {
 export interface RunEnding {
   readonly status: string
   /** Whether nothing of it was saved. */
-  readonly isUnsaved?: boolean
+  readonly isUnsaved?: boolean | undefined
   /** JSON text: why it failed. */
   readonly error?: string | undefined
   /** JSON text: the thread's state, for clients that follow the thread. */
@@ -70,20 +70,30 @@ export const endOf = (runId: string, status: string, isUnsaved = false): TopicEv
   inRun(runId, { seq: lastSeq, event: "end", data: Buffer.from(endText(runId, status, isUnsaved)) })
 
 /** @param error  JSON text */
-export const failureOf = (runId: string, error: string): TopicEvent =>
+const failureOf = (runId: string, error: string): TopicEvent =>
   inRun(runId, { seq: lastSeq - 1, event: "error", data: Buffer.from(error) })
 
 /** For clients of the newer streaming protocol. @param error  JSON text */
-export function lifecycleOf(runId: string, status: string, error: string | undefined): TopicEvent {
+function lifecycleOf(runId: string, status: string, error: string | undefined): TopicEvent {
   const message = error === undefined ? undefined : (parseJson(error) as { message: string }).message
   const { event, data } = rootLifecycle({ runId, status: rootStatusOf(status), error: message })
   return inRun(runId, { seq: lastSeq - 2, event, data: Buffer.from(data) })
 }
 
 /** For clients of the newer streaming protocol: the state after the run, and its open interrupts. */
-export function leftOf(runId: string, { values, interrupts }: NonNullable<RunEnding["left"]>): TopicEvent[] {
+function leftOf(runId: string, { values, interrupts }: NonNullable<RunEnding["left"]>): TopicEvent[] {
   const events = finalEvents(values, interrupts).slice(0, mostOfNoAttempt - 3)
   return events.map(({ event, data }, n) =>
     inRun(runId, { seq: lastSeq - 2 - events.length + n, event, data: Buffer.from(data) }),
   )
 }
+
+/** The last events of a run that was not executing when it ended. */
+export const eventsOfNoAttempt = (
+  runId: string,
+  { status, error, isUnsaved, left, hasProtocolEvents }: RunEnding & { readonly hasProtocolEvents: boolean },
+): TopicEvent[] => [
+  ...(hasProtocolEvents ? [...(left ? leftOf(runId, left) : []), lifecycleOf(runId, status, error)] : []),
+  ...(error === undefined ? [] : [failureOf(runId, error)]),
+  endOf(runId, status, isUnsaved),
+]

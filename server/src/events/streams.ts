@@ -9,7 +9,7 @@ import type { Subscription } from "@superstep/toolkit/db/listen"
 import type { Log } from "@superstep/toolkit/log/log"
 import type { Clock } from "@superstep/toolkit/time/clock"
 import type { AttemptJournal } from "../checkpoints/attempt-journal.js"
-import { endOf, failureOf, leftOf, lifecycleOf, type RunEnding } from "./added-events.js"
+import { endOf, eventsOfNoAttempt, type RunEnding } from "./added-events.js"
 import { Arrivals } from "./arrivals.js"
 import { lastSeq } from "./event.js"
 import { FollowedThreads } from "./followed-threads.js"
@@ -245,11 +245,7 @@ export class Streams {
     { error, threadId, isUnsaved, left }: EndedElsewhere = {},
   ): Promise<void> {
     const hasProtocolEvents = threadId !== undefined && this.followed.isFollowedByProtocol(threadId)
-    const events = [
-      ...(hasProtocolEvents ? [...(left ? leftOf(runId, left) : []), lifecycleOf(runId, status, error)] : []),
-      ...(error === undefined ? [] : [failureOf(runId, error)]),
-      endOf(runId, status, isUnsaved),
-    ]
+    const events = eventsOfNoAttempt(runId, { status, error, isUnsaved, left, hasProtocolEvents })
     const late = events.map((event) => ({ ...event, data: event.data.toString(), threadId }))
     let isInLog = false
     try {
