@@ -4,7 +4,6 @@ import {
   chmodSync,
   copyFileSync,
   existsSync,
-  mkdirSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -356,19 +355,6 @@ test("an edge that may not read the operator's certificate shows it, and the one
 
   await until(async () => (await nameOf(edge.url)) === "second", { what: "the new certificate is shown" })
   assert.equal(statSync(join(setup.folders.edge, "tls.pem")).mode & 0o007, 0)
-})
-
-test("the edge may connect to sockets of units, and folders beside them stay their owners' (docker/README.md)", async () => {
-  const folders = machineFolders(temporaryFolder())
-  mkdirSync(join(folders.unitSockets, "one.own"), { recursive: true, mode: 0o700 })
-  writeFileSync(join(folders.unitSockets, "one.sock"), "", { mode: 0o600 })
-  const user = process.getuid?.() === 0 ? isolatedUser(0) : undefined
-
-  await prepareEdgeFolders(folders, user, undefined)
-
-  const [socket, own] = ["one.sock", "one.own"].map((name) => statSync(join(folders.unitSockets, name)))
-  assert.deepEqual([(socket?.mode ?? 0) & 0o777, socket?.gid], user ? [0o660, user.gid] : [0o600, process.getgid?.()])
-  assert.deepEqual([(own?.mode ?? 0) & 0o777, own?.gid], [0o700, process.getgid?.()])
 })
 
 /** The name in the certificate at an address. */
