@@ -171,8 +171,9 @@ export function edgeOnThisMachine(options: EdgeOptions): EdgeProcess {
   }
 
   const stop = async (): Promise<void> => {
-    const identity = await find()
-    await Promise.all([identity && stopProcess(identity, { graceMs: stopMs }), retired.stop(stopMs)])
+    // One that answers is another one in the middle of a replacement, and after a kill before its identity was stored.
+    const edges = [await find(), await adopt().catch(() => undefined)].filter((it) => it !== undefined)
+    await Promise.all([...edges.map((it) => stopProcess(it, { graceMs: stopMs })), retired.stop(stopMs)])
     await rm(identityFile, { force: true })
   }
   /** The status of this edge. Each check of units asks for it, so a silent edge is noticed without extra questions. */

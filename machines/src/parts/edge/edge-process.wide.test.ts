@@ -274,6 +274,20 @@ for (const [point, alsoDies] of [
     patient.destroy()
   })
 
+test("a stop in the middle of a replacement ends both edges", async () => {
+  await using setup = await setUp()
+  const former = await setup.serving(1)
+  const crashPoint = (at: string) => assert.notEqual(at, "edge:after-successor")
+  await assert.rejects(setup.edge({ logLevel: "debug", crashPoint }).ensure())
+  const admin = { address: unixAddress(join(setup.folders.edgeSockets, "admin.sock")), token: setup.token }
+  const successor = await identify((await edgeStatus(admin)).pid)
+  assert.ok(successor)
+
+  await setup.edge().stop()
+
+  assert.deepEqual([await isAlive(former), await isAlive(successor)], [false, false])
+})
+
 test("a successor that ends at once leaves the former edge with its tables", async () => {
   await using setup = await setUp()
   const former = await setup.serving(1)
