@@ -9,6 +9,7 @@ import type { Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import { limitFirstRequests } from "@superstep/toolkit/http/first-requests"
 import { keepIdleConnections } from "@superstep/toolkit/http/keep-alive"
+import { closePipelined } from "@superstep/toolkit/http/pipelined"
 import { refuseUnreadable } from "@superstep/toolkit/http/refuse-unreadable"
 import { followTlsFiles, readTlsFiles, tlsFilesOf } from "@superstep/toolkit/http/tls-files"
 import { upgradesOnlyWebSockets } from "@superstep/toolkit/http/websocket-handshakes"
@@ -47,6 +48,7 @@ export function createEdgeServer(edge: Edge): EdgeServer {
   const plain = edge.config.hasPlainSocket ? createPlainServer(edge, options) : undefined
   if (tls) followTlsFiles(server as SecureServer, tls, edge.log)
   keepIdleConnections(server)
+  closePipelined(server)
   const heard = limitFirstRequests({ accepting: server, answering: [server] })
   server.on("clientError", refuseUnreadable(maxHeaderBytes / 1024))
   // Node forgets a connection once it is upgraded, so we keep it here.

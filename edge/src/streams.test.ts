@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import { randomBytes } from "node:crypto"
 import { once } from "node:events"
 import { Agent, request as httpRequest, type IncomingMessage, type ServerResponse } from "node:http"
+import { connect } from "node:net"
 import test from "node:test"
 import { until } from "@superstep/toolkit/testing/until"
 import { edgeStatus } from "./client.js"
@@ -118,6 +119,21 @@ test("P1: when a caller leaves before the answer or while sending, the unit's re
 
   waiting.destroy()
   sending.destroy()
+
+  await until(() => seen.every(({ socket }) => socket.destroyed), { what: "both have ended at the unit" })
+  await untilOpen(setup.edge, { requests: 0 })
+})
+
+test("P1: when a caller leaves, the requests that it sent behind another one are aborted, too", async () => {
+  const seen: IncomingMessage[] = []
+  await using setup = await edgeWithUnit((request) => void seen.push(request))
+  const { hostname, port, pathname } = new URL(`${setup.chat}/wait`)
+  const head = Object.entries({ host: "a", ...withKey }).map(([name, value]) => `${name}: ${value}\r\n`)
+  const client = connect(Number(port), hostname)
+  client.write(`GET ${pathname} HTTP/1.1\r\n${head.join("")}\r\n`.repeat(2))
+  await until(() => seen.length === 2, { what: "both requests are at the unit" })
+
+  client.destroy()
 
   await until(() => seen.every(({ socket }) => socket.destroyed), { what: "both have ended at the unit" })
   await untilOpen(setup.edge, { requests: 0 })

@@ -10,6 +10,7 @@ import { ifCode, missing } from "../errors/if-code.js"
 import type { Log } from "../log/log.js"
 import { limitFirstRequests } from "./first-requests.js"
 import { keepIdleConnections } from "./keep-alive.js"
+import { closePipelined } from "./pipelined.js"
 import { refuseUnreadable } from "./refuse-unreadable.js"
 import { secureFront } from "./secure-front.js"
 import { followTlsFiles, readTlsFiles, type TlsFiles } from "./tls-files.js"
@@ -74,6 +75,7 @@ function configure(server: Server): void {
   // Streams stay open for hours and clients reuse connections: only idle sockets may time out.
   server.requestTimeout = 0
   keepIdleConnections(server)
+  closePipelined(server)
   // Node's own limit for a head.
   server.on("clientError", refuseUnreadable(maxHeaderSize / 1024))
 }
