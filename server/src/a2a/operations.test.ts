@@ -2,14 +2,17 @@ import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
+import { until } from "@superstep/toolkit/testing/until"
 import type { AssistantRow } from "../assistants/assistant.js"
+import { insertSystemAssistants } from "../assistants/queries.js"
 import { anyone } from "../auth/caller.js"
 import { AfterStatement } from "../testing/after-statement.js"
 import { addRun } from "../testing/as-anyone.js"
 import { callerWith } from "../testing/callers.js"
-import { freshServer } from "../testing/test-server.js"
+import { freshServer, serverDatabase, startTestServer } from "../testing/test-server.js"
 import { type A2aParts, cancelTask, listTasks, requireTask } from "./operations.js"
 import { taskKey } from "./queries.js"
+import { answerCall, streamCall } from "./rpc.js"
 import { codes } from "./wire.js"
 
 test("a task whose question is answered while it is read is not reported as canceled", async () => {
@@ -84,4 +87,25 @@ test("a task that is deleted while tasks are listed is left out of the list; one
   await assert.rejects(list(), { rpcCode: codes.invalidParams })
 
   assert.deepEqual(tasks.toSorted(), [kept, cancelled].toSorted())
+})
+
+test("a client that left while its task was started waits for nothing, and the task goes on", {
+  timeout: 60_000,
+}, async () => {
+  await using db = await serverDatabase()
+  await insertSystemAssistants(db, ["agent"], {})
+  await using server = await startTestServer(db)
+  const assistant = await db.row<AssistantRow>(sql`select * from assistants`)
+  assert.ok(assistant)
+  const asking = { caller: anyone, assistant, headers: new Headers() }
+  const message = { role: "user", messageId: "m", parts: [{ kind: "text", text: "hi" }] }
+  const call = { params: { message }, url: "", signal: AbortSignal.abort() }
+  const parts = { ...server, sources: { schemasOf: async () => ({}) } } as unknown as A2aParts
+  server.workers.answer = async () => ({ fields: {}, payload: [Buffer.from("{}")] })
+
+  await answerCall(parts, asking, { ...call, method: "message/send" })
+  await streamCall(parts, asking, { ...call, method: "message/stream" })
+
+  assert.equal(server.streams.runs.size, 0)
+  await until(() => server.workers.started.length === 2, { what: "both tasks execute" })
 })

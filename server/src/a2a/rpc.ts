@@ -70,7 +70,7 @@ async function send(parts: A2aParts, asking: Asking, family: Family, call: RpcCa
     parts.streams.runs.unsubscribe(run.run_id, ended)
     ended.end()
   }
-  if (blocking === false || returnImmediately === true) leave()
+  if (blocking === false || returnImmediately === true || call.signal.aborted) leave()
   else {
     call.signal.addEventListener("abort", leave, { once: true })
     await ended.over
@@ -95,7 +95,9 @@ export async function streamCall(parts: A2aParts, asking: Asking, call: RpcCall)
     parts.streams.runs.unsubscribe(run.run_id, pieces)
     pieces.end()
   }
-  call.signal.addEventListener("abort", leave, { once: true })
+  // The client may have left while the task was started.
+  if (call.signal.aborted) leave()
+  else call.signal.addEventListener("abort", leave, { once: true })
   return frames(parts, asking, { family, taskId, runId: run.run_id, params, pieces })
 }
 

@@ -147,6 +147,15 @@ test("clients of other servers get the end of a run whose server died before it 
   assert.deepEqual(fieldsOf(other.streams.runs.tailed(), "id"), [])
 })
 
+test("who has left before it could wait for the end of a run waits for nothing", { timeout: 60_000 }, async () => {
+  await using server = await freshServer()
+  const { runId } = await addRun(server)
+
+  await waitForEnd(server, runId, AbortSignal.abort())
+
+  assert.equal(server.streams.runs.size, 0)
+})
+
 test("a run that is removed while a client joins it is not found, and run_gone for its repeated request", async () => {
   const between = new AfterStatement()
   await using http = await freshHttp({ graphs: ["agent"], slots: 0, wrapDb: between.database })

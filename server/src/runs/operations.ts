@@ -195,6 +195,7 @@ export const runNotFound = (runId: string) => new NotFound(`Run with ID ${runId}
 
 /** Resolves when the run is over or gone, wherever it executes, or when the signal is aborted. */
 export async function waitForEnd(runs: Runs, runId: string, signal?: AbortSignal): Promise<void> {
+  if (signal?.aborted) return
   await new Promise<void>((resolve, reject) => {
     const subscriber: Subscriber = { accepts: () => false, write: () => undefined, end: resolve }
     const leave = () => {
