@@ -53,6 +53,7 @@ test("a client of the newer protocol that comes after a run's end repeats no end
   const runId = await addRun(http, threadId, { stream_resumable: true })
   ;(await attemptOf(http.server, runId)).done({ status: "error", error: { error: "TypeError", message: "no" } })
   await untilEnds(first, 1)
+  const end = first.events().at(-1)?.id?.split(":").at(-1) ?? ""
 
   const newer = await openEvents(http, threadId)
   const failed = () => newer.events().some(({ data }) => JSON.stringify(data).includes('"event":"failed"'))
@@ -65,7 +66,6 @@ test("a client of the newer protocol that comes after a run's end repeats no end
     "last-event-id": "0",
   })
   await ofRun.ended
-  const end = first.events().at(-1)?.id?.split(":").at(-1) ?? ""
   await (await http.stream("GET", `/threads/${threadId}/runs/${runId}/stream`, undefined, { "last-event-id": end }))
     .ended
 
