@@ -1,5 +1,7 @@
 /** Checkpoints as the lines of the worker protocol, and back (protocol/worker/README.md, "checkpoints"). */
+
 import type { Blob, DeltaHistory, CheckpointTuple as TupleFields, Write } from "@superstep/protocol/worker/frames"
+import { describeError } from "../errors/describe-error.js"
 import type { Checkpoint, DeltaChannelHistory, RunnableConfig, Serde } from "../loading/langgraph.js"
 import { savedText } from "../values/saved-text.js"
 import { savedValue } from "../values/saved-value.js"
@@ -32,7 +34,7 @@ export async function encodeBlobs(
   const encoded = await Promise.all(
     Object.entries(newVersions).map(async ([channel, version]) => {
       const { type, line } = Object.hasOwn(values, channel)
-        ? await encodeValue(serde, values[channel])
+        ? await encodeValue(serde, channel, values[channel])
         : { type: "empty", line: "" }
       return { blob: { channel, version: String(version), type }, line: ["blob", line] as const }
     }),
@@ -47,7 +49,7 @@ export async function encodeWrites(
 ): Promise<{ writes: Write[]; lines: Line[] }> {
   const encoded = await Promise.all(
     writes.map(async ([channel, value], position) => {
-      const { type, line } = await encodeValue(serde, value)
+      const { type, line } = await encodeValue(serde, channel, value)
       const idx = specialIndexes.get(channel) ?? position
       const write = { task_id: task.taskId, task_path: task.taskPath, idx, channel, type }
       return { write, line: ["write", line] as const }
@@ -150,14 +152,31 @@ function decodeWrites(serde: Serde, writes: readonly Write[], lines: readonly st
   )
 }
 
-async function encodeValue(serde: Serde, value: unknown): Promise<{ type: string; line: string }> {
+// What the serialiser writes in place of a value that `JSON.stringify` rejects, such as one with a bigint.
+const notWritten = "[unable to serialize, circular reference is too complex to analyze]"
+
+/** @throws TypeError  the serialiser would write a text in place of the value */
+async function encodeValue(serde: Serde, channel: string, value: unknown): Promise<{ type: string; line: string }> {
   const text = savedText(value)
   if (text !== undefined) return { type: "json", line: text }
   const [type, bytes] = await serde.dumpsTyped(value)
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   if (type !== "json") return { type, line: buffer.toString("base64") }
+  if (value !== notWritten && buffer.equals(Buffer.from(JSON.stringify(notWritten)))) {
+    throw new TypeError(`"${channel}" cannot be saved: ${reasonOf(value)}. Use a value that JSON has, such as a text`)
+  }
   // A symbol or a function has no JSON; an empty line would make the thread unreadable.
   return { type, line: buffer.length === 0 ? "null" : buffer.toString("utf8") }
+}
+
+/** Why `JSON.stringify` rejects it, also inside of a map or a set, which the serialiser writes as lists. */
+function reasonOf(value: unknown): string {
+  try {
+    JSON.stringify(value, (_, each) => (each instanceof Map || each instanceof Set ? [...each] : each))
+  } catch (error) {
+    return describeError(error).message
+  }
+  return "LangGraph's serialiser does not write it"
 }
 
 function decodeValue(serde: Serde, type: string, line: string): Promise<unknown> {

@@ -115,10 +115,44 @@ for (const [name, text] of Object.entries(texts)) {
   })
 }
 
-test("a message of an unknown class fails with LangGraph's error", async () => {
-  const text = '[{"lc":1,"type":"constructor","id":["langchain_core","messages","NoMessage"],"kwargs":{}}]'
+const human = (ref: unknown) => ({
+  lc: 1,
+  type: "constructor",
+  id: ["langchain_core", "messages", "HumanMessage"],
+  kwargs: { content: "hi", additional_kwargs: { ref } },
+})
+const noClass = {
+  lc: 1,
+  type: "constructor",
+  id: ["nope", "Nope"],
+  kwargs: { inner: { lc: 1, type: "secret", id: ["X"] } },
+}
+const noMessage = { lc: 1, type: "constructor", id: ["langchain_core", "messages", "NoMessage"], kwargs: {} }
 
-  await assert.rejects(savedValue(serde, text), /Invalid ident/)
+for (const [name, ref] of Object.entries({ noClass, noMessage, undefined: { lc: 2, type: "undefined" } })) {
+  test(`plain data that looks like a record of a class stays plain data, in a message and elsewhere: ${name}`, async () => {
+    const message = await savedValue(serde, JSON.stringify([human({ __lc_escaped__: ref }), human({ plain: 1 })]))
+    const [first, second] = message as HumanMessage[]
+
+    assert.ok(first instanceof HumanMessage && second instanceof HumanMessage)
+    assert.deepEqual([first.content, first.additional_kwargs], ["hi", { ref }])
+    assert.deepEqual(second.additional_kwargs, { ref: { plain: 1 } })
+    assert.deepEqual(await savedValue(serde, await written([first])), [first])
+  })
+}
+
+test("a value with a record that the serialiser cannot make is read with the rest of it", async () => {
+  const text = JSON.stringify({
+    a: [noClass, noMessage],
+    b: human({ plain: noClass }),
+    c: [{ lc: 2, type: "undefined" }],
+  })
+
+  const { a, b, c } = (await savedValue(serde, text)) as { a: unknown; b: HumanMessage; c: unknown }
+
+  assert.deepEqual([a, c], [[noClass, noMessage], [undefined]])
+  assert.ok(b instanceof HumanMessage)
+  assert.deepEqual(b.additional_kwargs, { ref: { plain: noClass } })
 })
 
 test("LangGraph writes messages of classes with their own format", () => {

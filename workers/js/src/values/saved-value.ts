@@ -4,6 +4,7 @@
  * Here plain JSON is only parsed, and messages are made by their classes; the serialiser reads any other value.
  */
 import type { Serde } from "../loading/langgraph.js"
+import { readBySerialiser } from "./inert-records.js"
 import { savedText } from "./saved-text.js"
 
 /** How LangChain's `load` makes messages of one class. */
@@ -38,8 +39,10 @@ export async function savedValue(serde: Serde, text: string): Promise<unknown> {
       return revived(JSON.parse(text), makers)
     } catch (error) {
       if (!(error instanceof NeedsSerialiser)) throw error
-      if (error.record === undefined) return await serde.loadsTyped("json", text)
-      makers.set(idOf(error.record), await makerOf(serde, error.record))
+      if (error.record === undefined) return await readBySerialiser(serde, text)
+      const maker = await makerOf(serde, error.record).catch(() => "unknown" as const)
+      if (maker === "unknown") return await readBySerialiser(serde, text)
+      makers.set(idOf(error.record), maker)
     }
   }
 }
