@@ -60,7 +60,12 @@ export const importCommand: CliCommand<ImportOptions> = {
     const hurry = new AbortController()
     stop.onSecond(() => hurry.abort(new NotAllImported("stopped: the same command goes on where it was")))
     try {
-      const from = agentApi({ url: options.from, headers: headersOfSource(config), signal: hurry.signal })
+      const from = agentApi({
+        url: options.from,
+        option: "--from",
+        headers: headersOfSource(config),
+        signal: hurry.signal,
+      })
       const to = await target(args[0] ?? "", options, config, hurry.signal)
       const tallies = await importParts({ from, to, options, err, stopping: stop.first })
       if (options.json) out.line(JSON.stringify(Object.fromEntries(tallies.map((it) => [it.part, it.counts]))))
@@ -97,8 +102,14 @@ const headersOfSource = ({ fromApiKey, fromAuthorization }: Config) => ({
 async function target(place: string, options: ImportOptions, config: Config, signal: AbortSignal): Promise<AgentApi> {
   const { toAuthorization, apiKey } = config
   const user = toAuthorization ? { authorization: toAuthorization.reveal() } : { "x-auth-scheme": "langsmith" }
+  const option = "<deployment>"
   if (/^https?:\/\//.test(place))
-    return agentApi({ url: place, headers: { ...(apiKey && { "x-api-key": apiKey.reveal() }), ...user }, signal })
+    return agentApi({
+      url: place,
+      option,
+      headers: { ...(apiKey && { "x-api-key": apiKey.reveal() }), ...user },
+      signal,
+    })
   const connection = await connect(options, config)
   const { name, source_config, active_revision_id } = await findDeployment(platformApi(connection), place)
   const url = source_config.custom_url
@@ -106,7 +117,7 @@ async function target(place: string, options: ImportOptions, config: Config, sig
     throw new NotAllImported(
       `${name} has no address yet: deploy its agent first, which makes the states of its threads`,
     )
-  return agentApi({ url, headers: { "x-api-key": connection.apiKey, ...user }, signal })
+  return agentApi({ url, option, headers: { "x-api-key": connection.apiKey, ...user }, signal })
 }
 
 interface Counts {

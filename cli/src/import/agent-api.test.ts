@@ -3,13 +3,16 @@ import type { RequestListener } from "node:http"
 import { type TestContext, test } from "node:test"
 import { toJsonText } from "@superstep/toolkit/http/json"
 import { portServer } from "@superstep/toolkit/testing/http-server"
-import { AgentAway, AgentRefused, agentApi, unlessMissing } from "./agent-api.js"
+import { AgentAway, AgentRefused, agentApi, InvalidAddress, unlessMissing } from "./agent-api.js"
 
 async function serverThat(t: TestContext, answer: RequestListener, times: { readonly giveUpMs?: number } = {}) {
   const server = await portServer(answer)
   t.after(server[Symbol.dispose])
   const stop = new AbortController()
-  return { stop, api: agentApi({ url: `${server.origin}/`, headers: {}, signal: stop.signal, ...times }) }
+  return {
+    stop,
+    api: agentApi({ url: `${server.origin}/`, option: "--from", headers: {}, signal: stop.signal, ...times }),
+  }
 }
 
 const failsAs = (kind: typeof AgentRefused | typeof AgentAway, words: RegExp) => (error: unknown) => {
@@ -86,4 +89,20 @@ test("a stop ends a request at once", async (t) => {
   const { api, stop } = await serverThat(t, () => stop.abort(new Error("stopped")))
 
   await assert.rejects(api.send("GET", "/hangs"), /stopped/)
+})
+
+test("an address that no request can be sent to is refused at once, with its option", async () => {
+  const apiAt = (url: string) => agentApi({ url, option: "--from", headers: {}, signal: new AbortController().signal })
+  const invalid = (message: string) => ({ name: InvalidAddress.name, message })
+
+  for (const url of ["notaurl", "ftp://a.test", "http://", "localhost:2024"])
+    assert.throws(() => apiAt(url), invalid(`--from: expected an http or https address, not ${url}`))
+  assert.throws(
+    () => apiAt("http://me:secret@a.test"),
+    invalid("--from: expected an http or https address without a user or a password"),
+  )
+  await assert.rejects(
+    apiAt("http://127.0.0.1:1").send("GET", "/info"),
+    invalid("--from: expected an http or https address with a port that fetch allows, not http://127.0.0.1:1"),
+  )
 })

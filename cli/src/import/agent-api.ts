@@ -23,6 +23,11 @@ export class AgentAway extends KnownError {
   readonly code = "import_away"
 }
 
+/** No request can be sent to the address, so a retry cannot help. */
+export class InvalidAddress extends KnownError {
+  readonly code = "import_refused"
+}
+
 export interface AgentApi {
   /** Without a slash at its end. */
   readonly url: string
@@ -30,6 +35,7 @@ export interface AgentApi {
    * @returns  the reply's JSON, with exact numbers; undefined for an empty one
    * @throws AgentRefused  for a status that says so
    * @throws AgentAway
+   * @throws InvalidAddress  its port is one that `fetch` blocks
    */
   // biome-ignore lint/suspicious/noExplicitAny: as of JSON.parse
   send(method: string, path: string, body?: unknown): Promise<any>
@@ -43,6 +49,8 @@ export interface AgentApi {
 
 export interface AgentAddress {
   readonly url: string
+  /** What gave the address, for messages: `--from`. */
+  readonly option: string
   readonly headers: Readonly<Record<string, string>>
   /** Ends every request. */
   readonly signal: AbortSignal
@@ -58,8 +66,11 @@ const longestDelayMs = 10_000
 // No real page of states is larger; more would not fit into memory beside the others.
 const mostBytes = 256 * 1024 * 1024
 
-export function agentApi({ url: given, headers, signal, giveUpMs = usualGiveUpMs }: AgentAddress): AgentApi {
+/** @throws InvalidAddress  unless the address is an http or https one */
+export function agentApi({ url: given, option, headers, signal, giveUpMs = usualGiveUpMs }: AgentAddress): AgentApi {
   const url = withoutEnd(given, "/")
+  const problem = problemOf(given)
+  if (problem !== undefined) throw new InvalidAddress(`${option}: ${problem}`)
 
   const once = async (method: string, path: string, body?: string, key?: string): Promise<Answer> => {
     try {
@@ -85,6 +96,11 @@ export function agentApi({ url: given, headers, signal, giveUpMs = usualGiveUpMs
       signal.throwIfAborted()
       if (error instanceof KnownError) throw error
       const { cause, message } = error as Error
+      // The list of these ports is in the fetch standard, and Node gives no access to it.
+      if (cause instanceof Error && cause.message === "bad port")
+        throw new InvalidAddress(
+          `${option}: expected an http or https address with a port that fetch allows, not ${url}`,
+        )
       return { text: cause instanceof Error ? cause.message : message, retryAfterMs: undefined }
     }
   }
@@ -115,6 +131,14 @@ export function agentApi({ url: given, headers, signal, giveUpMs = usualGiveUpMs
     send: (method, path, body) => sendWithKey(method, path, body),
     sendOnce: (method, path, body) => sendWithKey(method, path, body, randomUUID()),
   }
+}
+
+/** Pure. */
+function problemOf(url: string): string | undefined {
+  const parsed = URL.canParse(url) ? new URL(url) : undefined
+  // `fetch` rejects them, and the message must not show a password.
+  if (parsed?.username || parsed?.password) return "expected an http or https address without a user or a password"
+  return /^https?:$/.test(parsed?.protocol ?? "") ? undefined : `expected an http or https address, not ${url}`
 }
 
 interface Answer {
