@@ -114,7 +114,7 @@ async function answer(parts: A2aParts, asking: Asking, c: Context, url: string):
 /** @returns the error for a body that cannot be read */
 async function bodyOf(c: Context): Promise<unknown> {
   try {
-    return parseJsonBody(decodeBody(await c.req.arrayBuffer()))
+    return parseJsonBody(decodeBody(await c.req.arrayBuffer(), c.req.header("content-encoding")))
   } catch (error) {
     if (error instanceof InvalidInput) return error
     throw error

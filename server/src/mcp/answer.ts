@@ -31,7 +31,7 @@ export async function answer(parts: McpServerParts, c: Context): Promise<Respons
   const bytes = await c.req.arrayBuffer()
   let message: unknown
   try {
-    message = parseJsonBody(decodeBody(bytes))
+    message = parseJsonBody(decodeBody(bytes, c.req.header("content-encoding")))
   } catch (error) {
     if (error instanceof InvalidInput) return refusal(ErrorCode.ParseError, error.message)
     throw error

@@ -66,6 +66,12 @@ export const toolkitCodes = {
     cause: "A file or a long history is sent in the body.",
     next: "Send less, or raise the limit: `SUPERSTEP_EDGE_MAX_BODY_BYTES` of the edge, `HTTP_MAX_REQUEST_BODY_BYTES` of the agent server ([settings](settings.md)).",
   },
+  unsupported_body: {
+    http: [415],
+    what: "The request's body is compressed, or has another encoding that the server does not read.",
+    cause: "The header `Content-Encoding` names an encoding, such as gzip.",
+    next: "Send the body as it is, without `Content-Encoding`.",
+  },
   too_many_requests: {
     http: [429],
     what: "The caller exceeds a limit.",

@@ -126,6 +126,11 @@ export class TooLarge extends KnownError {
   readonly code = "too_large"
 }
 
+/** The body has a form that this server does not read. */
+export class UnsupportedBody extends KnownError {
+  readonly code = "unsupported_body"
+}
+
 /** Completes a switch or an if-ladder over a union: the compiler proves that it is never reached. */
 export function assertNever(value: never): never {
   throw new Error(`unexpected value: ${JSON.stringify(value)}`)

@@ -1,5 +1,5 @@
 /** Parses a request's body as JSON, and rejects what later code could not handle. Pure. */
-import { InvalidInput, type Problem } from "../errors/errors.js"
+import { InvalidInput, type Problem, UnsupportedBody } from "../errors/errors.js"
 import { scanJson } from "../text/scan-json.js"
 import { findExactNumbers } from "./exact-number.js"
 import { parseExact } from "./parse-exact.js"
@@ -14,6 +14,9 @@ const mostDigits = 4300
 // Postgres' `jsonb` takes no number with more of them, whatever its value (NUMERIC_DSCALE_MAX).
 const mostDecimals = 16_383
 
+// Of a header's value in a message.
+const longestShown = 40
+
 // A body may have millions of them.
 const mostReported = 20
 
@@ -24,9 +27,16 @@ const refuse = (type: string, message: string): InvalidInput => {
 
 /**
  * The text of a body.
+ * @param encoding  the request's `Content-Encoding`; nothing is decompressed, since a small body could become one of any size
+ * @throws UnsupportedBody  when it has an encoding
  * @throws InvalidInput  when it is not UTF-8: decoding it anyway would change its content
  */
-export function decodeBody(bytes: ArrayBuffer): string {
+export function decodeBody(bytes: ArrayBuffer, encoding: string | undefined): string {
+  if (bytes.byteLength > 0 && encoding !== undefined && !/^(?:identity)?$/i.test(encoding.trim())) {
+    throw new UnsupportedBody(
+      `the body has the encoding ${encoding.slice(0, longestShown)}: send it without Content-Encoding, uncompressed`,
+    )
+  }
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes)
   } catch {

@@ -13,6 +13,7 @@ import {
   TooManyRequests,
   Unauthenticated,
   Unavailable,
+  UnsupportedBody,
 } from "../errors/errors.js"
 import { createLog } from "../log/log.js"
 import { errorBody } from "./error-body.js"
@@ -41,6 +42,7 @@ test("each known error has its status and its level in the log", async () => {
     [new Conflict("no"), 409, "info"],
     [new PreconditionFailed("no"), 412, "info"],
     [new TooLarge("no"), 413, "info"],
+    [new UnsupportedBody("no"), 415, "debug"],
     [new TooManyRequests("no"), 429, "info"],
     [new Unavailable("no"), 503, "warn"],
   ] as const

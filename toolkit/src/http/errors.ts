@@ -16,6 +16,7 @@ import {
   TooManyRequests,
   Unauthenticated,
   Unavailable,
+  UnsupportedBody,
 } from "../errors/errors.js"
 import type { Log } from "../log/log.js"
 import { errorBody } from "./error-body.js"
@@ -35,6 +36,7 @@ const kindOf = (error: KnownError): Kind => {
   if (error instanceof Conflict) return { status: 409, level: "info" }
   if (error instanceof PreconditionFailed) return { status: 412, level: "info" }
   if (error instanceof TooLarge) return { status: 413, level: "info" }
+  if (error instanceof UnsupportedBody) return { status: 415, level: "debug" }
   if (error instanceof TooManyRequests) return { status: 429, level: "info" }
   if (error instanceof NotReady) return { status: 503, level: "debug" }
   if (error instanceof Unavailable) return { status: 503, level: "warn" }

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import { gzipSync } from "node:zlib"
 import { z } from "@hono/zod-openapi"
 import { fieldsOf } from "../testing/fields-of.js"
 import { silent as log } from "../testing/test-cluster.js"
+import { errorBody } from "./error-body.js"
 import { errorHandler } from "./errors.js"
 import { addRoute, createApi } from "./route.js"
 
@@ -101,6 +103,23 @@ test("a body that is nested too deeply or is not UTF-8 is refused with a message
   }
   assert.deepEqual(fieldsOf(allowed, "status"), [200, 200])
   assert.deepEqual(await problemsOf(binary), ["body json_invalid: the body is not valid UTF-8"])
+})
+
+test("a body with an encoding is refused with its name, also when its text is plain", async () => {
+  const encoded = (encoding: string, body: string | Uint8Array<ArrayBuffer> | undefined = '{"title":"t"}') =>
+    post(body, { headers: { "content-encoding": encoding } })
+
+  const refused = await encoded("gzip", new Uint8Array(gzipSync('{"title":"t"}')))
+  const others = [await encoded("gzip"), await encoded("br, identity")]
+  const allowed = [await encoded("identity"), await encoded("Identity"), await encoded(""), await encoded("gzip", "")]
+
+  assert.equal(refused.status, 415)
+  assert.deepEqual(
+    await refused.json(),
+    errorBody("the body has the encoding gzip: send it without Content-Encoding, uncompressed", "unsupported_body"),
+  )
+  assert.deepEqual(fieldsOf(others, "status"), [415, 415])
+  assert.deepEqual(fieldsOf(allowed, "status"), [200, 200, 200, 200])
 })
 
 test("a large body that is wrong everywhere is refused with its first problem", async () => {

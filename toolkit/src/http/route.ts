@@ -67,7 +67,7 @@ export function addRoute<P extends Shape = undefined, Q extends Shape = undefine
   const form = { ...longJson, type: spec.responses[200]?.contentType ?? longJson.type }
   api.on(spec.method.toUpperCase(), spec.path.replaceAll(/\{(\w+)\}/g, ":$1"), async (c) => {
     const problems: Problem[] = []
-    const bodyText = spec.body ? decodeBody(await c.req.arrayBuffer()) : ""
+    const bodyText = spec.body ? decodeBody(await c.req.arrayBuffer(), c.req.header("content-encoding")) : ""
     const params = parse(spec.params, c.req.param(), "path", problems)
     const query = parse(spec.query, queryOf(c), "query", problems)
     const body = parseBody(spec.body, bodyText, problems)
