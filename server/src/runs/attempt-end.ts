@@ -1,5 +1,4 @@
 /** Writes how an attempt's run ended, after all writes of the attempt. */
-import type { Database } from "@superstep/toolkit/db/database"
 import { toJsonText } from "@superstep/toolkit/http/json"
 import type { Log } from "@superstep/toolkit/log/log"
 import type { Ending } from "../checkpoints/claim-batch.js"
@@ -37,11 +36,11 @@ interface ComposedEnding extends Ending, Pick<Written, "result" | "runEnding"> {
  * @returns undefined when the claim was lost
  */
 export async function writeEnd(
-  parts: { readonly db: Database; readonly journal: Journal; readonly streams: Streams; readonly log: Log },
+  parts: { readonly journal: Journal; readonly streams: Streams; readonly log: Log },
   { claim, journal, publisher }: Attempt,
   result: RunEnd,
 ): Promise<Written | undefined> {
-  const { db, streams, log } = parts
+  const { streams, log } = parts
   const { runId, threadId, attempt, deletesThread } = claim
   const isInputThere = () => parts.journal.read((read) => hasAppliedInput(read, threadId, runId))
   // Nobody else writes for this run while the claim holds.
@@ -68,7 +67,7 @@ export async function writeEnd(
   if (outcome === "finished") return written
   if (outcome === "rolled_back")
     return { ...written, status: "rollback", runEnding: rollback, lastLogged: ending.eventsOfRollback }
-  const run = isRepeated ? await findRun(db, threadId, runId) : undefined
+  const run = isRepeated ? await parts.journal.read((read) => findRun(read, threadId, runId)) : undefined
   // The run's thread was deleted with it: an earlier try was committed, but its response was lost.
   const isGone = isRepeated && !run && deletesThread
   const isOurs = run !== undefined && isFinal(run.status) && run.attempt === attempt

@@ -357,8 +357,11 @@ export class Executor {
     await journal.settled()
     // The clients have all events of this attempt, and need everything that a later attempt has already logged.
     const after = firstSeq(attempt + 1) - 1
-    const ended = await tailElsewhere(this.#options, runId, after)
-    if (ended !== undefined) await streams.endTailed(runId, after, ended)
+    // An attempt often leaves because the database is away.
+    await this.#options.journal.read(async () => {
+      const ended = await tailElsewhere(this.#options, runId, after)
+      if (ended !== undefined) await streams.endTailed(runId, after, ended)
+    })
   }
 
   #executing(runId: string): Attempt | undefined {

@@ -5,6 +5,7 @@ import { randomUUID } from "node:crypto"
 import { test } from "node:test"
 import type { Database } from "@superstep/toolkit/db/database"
 import { sql } from "@superstep/toolkit/db/sql"
+import { DatabaseUnavailable } from "@superstep/toolkit/db/unavailable"
 import { NotFound } from "@superstep/toolkit/errors/errors"
 import { until } from "@superstep/toolkit/testing/until"
 import { putCheckpoint, putWrites } from "../checkpoints/queries.js"
@@ -100,9 +101,18 @@ test("when a run is taken back and claimed by the same server again, the old att
   assert.equal(JSON.stringify(client.events).includes("ghost"), false)
 })
 
-test("clients of a run that another server took over still get its events (X5)", async () => {
+test("clients of a run that another server took over still get its events, also if the database was away meanwhile (X5)", async () => {
   await using db = await serverDatabase()
-  await using former = await startTestServer(db)
+  let failures = 2
+  const away = (own: Database): Database => ({
+    ...own,
+    row: async (statement) => {
+      if (statement.render().text.includes("watch_run") && --failures >= 0)
+        throw new DatabaseUnavailable("the database is away", 1000)
+      return own.row(statement)
+    },
+  })
+  await using former = await startTestServer(db, { wrapDb: away })
   const client = new Listening()
   const { runId } = await addRun(former, { subscriber: client })
   await attemptOf(former, runId)
