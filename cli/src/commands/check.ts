@@ -13,6 +13,7 @@ import { agentEnvironment } from "../project/agent-server.js"
 import { type LoadedGraphs, loadGraphs } from "../project/load-graphs.js"
 import { type Project, readProject } from "../project/project.js"
 import { readProjectSecrets } from "../project/project-secrets.js"
+import { failedPythonGraphs } from "../project/python-graphs.js"
 import { typeErrors } from "../project/type-check.js"
 import { configOption } from "./dev.js"
 
@@ -39,16 +40,23 @@ export const check: CliCommand<CheckOptions> = {
   async run({ args: [folder = "."], options, ...context }) {
     const project = await readProject(join(resolve(folder), options.config))
     const loaded = await load(project, options, context)
+    const notLoaded = Object.keys(project.pythonGraphs).filter((id) => !loaded.failed.some((it) => it.graph_id === id))
     const wrong = await typeErrors(project.folder, agentEnvironment(context.config.environment))
     const graphs = { graphs: project.graphs, nodes: loaded.nodes }
     const failure = [...failuresOf(loaded), ...typeFailure(wrong)].join("\n")
     const isComparable = options.against !== undefined && failure === ""
     const paused = isComparable ? await compare(options.against, graphs, options, context) : undefined
     const { graphs: names, failed } = loaded
-    if (options.json) context.out.line(JSON.stringify({ graphs: names, failed, type_errors: wrong ?? null, ...paused }))
+    if (options.json)
+      context.out.line(
+        JSON.stringify({ graphs: names, failed, not_loaded: notLoaded, type_errors: wrong ?? null, ...paused }),
+      )
     if (failure !== "") throw new CheckFailed(failure)
-    const done = (words: string) => options.json || context.out.line(`${context.out.style("green", "✔")} ${words}`)
-    done(`loaded: ${names.join(", ") || "no graph, since all are in Python"}`)
+    const { out } = context
+    const done = (words: string) => options.json || out.line(`${out.style("green", "✔")} ${words}`)
+    if (names.length > 0) done(`loaded: ${names.join(", ")}`)
+    if (notLoaded.length > 0 && !options.json)
+      out.line(`${out.style("yellow", "!")} not loaded, since they are in Python: ${notLoaded.join(", ")}`)
     if (wrong !== undefined) done("no type errors")
     if (paused === undefined) return
     const words = wordsFor(paused, options.against ?? "")
@@ -61,10 +69,11 @@ async function load(project: Project, { envFile }: CheckOptions, { config: { env
   const { folder, env } = project
   const { secrets } = readProjectSecrets({ folder, env, environment }, envFile)
   const own = Object.fromEntries(secrets.map(({ name, value }) => [name, value]))
-  return loadGraphs(project, {
+  const loaded = await loadGraphs(project, {
     env: { ...agentEnvironment(environment), ...own },
     onOutput: (chunk) => err.line(chunk.toString().trimEnd()),
   })
+  return { ...loaded, failed: [...loaded.failed, ...(await failedPythonGraphs(project))] }
 }
 
 interface Compared {

@@ -1,6 +1,7 @@
 /** The folder of a project: its `langgraph.json`, and the graphs that it names. The server checks the rest. */
 import { readFile } from "node:fs/promises"
 import { dirname, resolve } from "node:path"
+import { languageOf } from "@superstep/protocol/worker/language"
 import { parseJsonFile } from "@superstep/protocol/worker/project-file"
 import { KnownError } from "@superstep/toolkit/errors/errors"
 
@@ -9,6 +10,8 @@ export interface Project {
   readonly folder: string
   /** In the order of the file. */
   readonly graphs: readonly string[]
+  /** `./agent.py:graph` by graph id, for the graphs in Python. */
+  readonly pythonGraphs: Readonly<Record<string, string>>
   /** `env` as in the file; the server validates it. */
   readonly env: unknown
 }
@@ -21,7 +24,13 @@ export class NoProject extends KnownError {
 export async function readProject(config: string): Promise<Project> {
   const configPath = resolve(config)
   const file = parse(configPath, await readConfigFile(configPath))
-  return { configPath, folder: dirname(configPath), graphs: graphsOf(configPath, file), env: field(file, "env") }
+  return {
+    configPath,
+    folder: dirname(configPath),
+    graphs: graphsOf(configPath, file),
+    pythonGraphs: pythonGraphsOf(field(file, "graphs")),
+    env: field(file, "env"),
+  }
 }
 
 async function readConfigFile(path: string): Promise<string> {
@@ -44,6 +53,14 @@ function graphsOf(path: string, config: unknown): string[] {
   if (names.length === 0)
     throw new NoProject(`${path} defines no graph: add "graphs": {"chat": "./src/graph.ts:graph"}`)
   return names
+}
+
+/** A value that names no path is left to the other graphs' loader, which refuses it. */
+function pythonGraphsOf(graphs: unknown): Record<string, string> {
+  const specs = Object.entries(graphs as object).map(([id, value]) => [id, field(value, "path") ?? value] as const)
+  return Object.fromEntries(
+    specs.filter((each): each is [string, string] => typeof each[1] === "string" && languageOf(each[1]) === "python"),
+  )
 }
 
 function parse(path: string, text: string): unknown {
