@@ -155,6 +155,25 @@ test("a value with a record that the serialiser cannot make is read with the res
   assert.deepEqual(b.additional_kwargs, { ref: { plain: noClass } })
 })
 
+test("plain data in a map, beside a set, and with the names of marks, is read as it was", async () => {
+  const like = { lc: 5, keep: "me" }
+  const message = new HumanMessage({ content: "x", additional_kwargs: { like } })
+  const plain = { __lc_escaped__: { a: 1 }, note: "y" }
+  const value = {
+    map: new Map([["k", message]]),
+    set: new Set([1]),
+    plain,
+    marked: { __lc_escaped__: { "superstep:inert": 0 } },
+  }
+
+  const read = (await savedValue(serde, await written(value))) as typeof value
+
+  assert.deepEqual([read.plain, read.marked, read.set], [plain, value.marked, value.set])
+  assert.deepEqual(read.map.get("k")?.additional_kwargs, { like })
+  const inMap = { lc: 2, type: "constructor", id: ["Map"], method: null, args: [[["k", noClass]]], kwargs: {} }
+  assert.deepEqual(await savedValue(serde, JSON.stringify([inMap])), [new Map([["k", noClass]])])
+})
+
 test("LangGraph writes messages of classes with their own format", () => {
   class Marked extends HumanMessage {
     override toJSON() {
