@@ -28,19 +28,17 @@ const refuse = (type: string, message: string): InvalidInput => {
 /**
  * The text of a body.
  * @param encoding  the request's `Content-Encoding`; nothing is decompressed, since a small body could become one of any size
- * @throws UnsupportedBody  when it has an encoding
+ * @throws UnsupportedBody  when it has an encoding and is not UTF-8; a name that changes no byte, such as `utf-8`, is not refused
  * @throws InvalidInput  when it is not UTF-8: decoding it anyway would change its content
  */
 export function decodeBody(bytes: ArrayBuffer, encoding: string | undefined): string {
-  if (bytes.byteLength > 0 && encoding !== undefined && !/^(?:identity)?$/i.test(encoding.trim())) {
-    throw new UnsupportedBody(
-      `the body has the encoding ${encoding.slice(0, longestShown)}: send it without Content-Encoding, uncompressed`,
-    )
-  }
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes)
   } catch {
-    throw refuse("json_invalid", "the body is not valid UTF-8")
+    if (encoding === undefined || /^(?:identity)?$/i.test(encoding.trim()))
+      throw refuse("json_invalid", "the body is not valid UTF-8")
+    const shown = encoding.slice(0, longestShown)
+    throw new UnsupportedBody(`the body has the encoding ${shown}: send it without Content-Encoding, uncompressed`)
   }
 }
 
