@@ -191,8 +191,10 @@ export const settings = {
   },
   resumableTtlSeconds: {
     env: "RESUMABLE_STREAM_TTL_SECONDS",
-    describe: "How long the events of a finished resumable run can be read again, in seconds.",
-    schema: wholeNumber({ least: 1 }).default(120),
+    describe: "How long the events of a finished resumable run can be read again, in seconds; 0 counts as 1.",
+    schema: wholeNumber()
+      .transform((seconds) => Math.max(1, seconds))
+      .default(120),
   },
   keepAliveSeconds: {
     env: "SUPERSTEP_KEEP_ALIVE_SECONDS",
