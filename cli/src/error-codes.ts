@@ -54,9 +54,9 @@ export const cliCodes = {
   },
   home_half_restored: {
     http: [],
-    what: "A backup is being restored into the data folder, or such a restore was killed.",
+    what: "A backup is being restored into the data folder, or such a restore has stopped before its end.",
     cause: "`superstep up` beside or after an interrupted `superstep restore`.",
-    next: "Wait for the restore. If it was killed, run it again.",
+    next: "Wait for the restore. If it was killed or has failed, run it again: it begins anew, or completes what was already unpacked.",
   },
   credentials_lost: {
     http: [],

@@ -82,8 +82,9 @@ export const restoreCommand: CliCommand<RestoreOptions> = {
     if (stray) throw new NoBackup(`--${stray} is only for a single deployment: name it with --deployment`)
     if (await isOwned(home))
       throw new NoBackup(`Superstep is running on ${home.folder}: stop it, or choose another folder with --home`)
-    await withProgress(err, "restoring", () => restore({ home, file }))
+    const { isCompletion } = await withProgress(err, "restoring", () => restore({ home, file }))
     out.line(home.folder)
+    if (isCompletion) err.line(`  It is the backup that an earlier restore had unpacked there; ${file} was not read.`)
     const command = `superstep up --home ${quoted(home.folder)}`
     err.line(`  Start it with ${command}, beside another installation also with --port and --agents-port.`)
   },

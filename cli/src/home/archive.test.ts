@@ -6,6 +6,8 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
+  renameSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -77,14 +79,7 @@ test("a truncated backup restores nothing and leaves nothing", async () => {
 })
 
 test("a backup is restored into an empty folder that cannot be replaced, also again after a kill", async () => {
-  const folder = temporaryFolder()
-  const cluster = join(folder, "postgres-backup")
-  mkdirSync(join(cluster, "data"), { recursive: true })
-  writeFileSync(join(cluster, "backup.json"), JSON.stringify({ format: 1 }))
-  for (const path of ["id", "credentials.json", "postgres-backup/password", "postgres-backup/data/PG_VERSION"])
-    writeFileSync(join(folder, path), path)
-  const file = join(folder, "backup.tar.gz")
-  await packFolders({ folder, names: ["postgres-backup", "credentials.json", "id"], file })
+  const file = await smallBackup()
   // As a mount point, which has a folder of its file system.
   const mounted = temporaryFolder()
   mkdirSync(join(mounted, "lost+found"))
@@ -92,13 +87,81 @@ test("a backup is restored into an empty folder that cannot be replaced, also ag
   const { ino } = statSync(mounted)
   await assert.rejects(openHome(mounted), HomeHalfRestored)
 
-  await restore({ home: homeAt(mounted), file })
+  assert.deepEqual(await restore({ home: homeAt(mounted), file }), { isCompletion: false })
 
   assert.equal(statSync(mounted).ino, ino)
-  assert.deepEqual(readdirSync(mounted).sort(), ["credentials.json", "lost+found", "postgres", "restored-from"])
+  assert.deepEqual(readdirSync(mounted).sort(), [
+    "artifacts",
+    "credentials.json",
+    "lost+found",
+    "postgres",
+    "restored-from",
+  ])
   assert.equal(readFileSync(join(mounted, "postgres", "data", "PG_VERSION"), "utf8"), "postgres-backup/data/PG_VERSION")
   await openHome(mounted)
 })
+
+test("a restore that was killed between two moves is completed by the next one, without the backup", async () => {
+  const file = await smallBackup()
+  const whole = temporaryFolder()
+  await restore({ home: homeAt(whole), file })
+  const names = readdirSync(whole).sort((one) => (one === "credentials.json" ? 1 : -1))
+  const content = contentOf(whole)
+
+  for (let moved = 0; moved <= names.length; moved++) {
+    const folder = temporaryFolder()
+    const home = homeAt(folder)
+    await restore({ home, file })
+    mkdirSync(home.restored)
+    for (const name of names.slice(moved)) renameSync(join(folder, name), join(home.restored, name))
+    await assert.rejects(openHome(folder), HomeHalfRestored)
+
+    const restored = await restore({ home, file: join(folder, "missing.tar.gz") })
+
+    assert.deepEqual(restored, { isCompletion: true })
+    assert.deepEqual(contentOf(folder), content)
+    await openHome(folder)
+  }
+})
+
+test("a restore whose move fails says so, and is completed when the obstacle is gone", async () => {
+  const file = await smallBackup({ extra: "lost+found" })
+  const home = homeAt(temporaryFolder())
+  const obstacle = join(home.folder, "lost+found", "obstacle")
+  mkdirSync(obstacle, { recursive: true })
+
+  await assert.rejects(restore({ home, file }), (error: Error) => {
+    return error instanceof NoBackup && /ENOTEMPTY.*: run superstep restore again to complete it/.test(error.message)
+  })
+  await assert.rejects(openHome(home.folder), HomeHalfRestored)
+  rmSync(obstacle, { recursive: true })
+  await restore({ home, file })
+
+  assert.deepEqual(readdirSync(join(home.folder, "lost+found")), ["inside"])
+  assert.ok(existsSync(home.credentials))
+  await openHome(home.folder)
+})
+
+/** The smallest that a restore takes. */
+async function smallBackup({ extra = "artifacts" } = {}): Promise<string> {
+  const folder = temporaryFolder()
+  const cluster = join(folder, "postgres-backup")
+  for (const path of [join(cluster, "data"), join(folder, extra)]) mkdirSync(path, { recursive: true })
+  writeFileSync(join(cluster, "backup.json"), JSON.stringify({ format: 1 }))
+  const inCluster = ["postgres-backup/password", "postgres-backup/data/PG_VERSION"]
+  for (const path of ["id", "credentials.json", `${extra}/inside`, ...inCluster])
+    writeFileSync(join(folder, path), path)
+  const file = join(folder, "backup.tar.gz")
+  await packFolders({ folder, names: ["postgres-backup", "credentials.json", "id", extra], file })
+  return file
+}
+
+/** Each file below a folder with its text. */
+const contentOf = (folder: string): string[] =>
+  readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .filter((path) => statSync(join(folder, path)).isFile())
+    .map((path) => `${path}: ${readFileSync(join(folder, path), "utf8")}`)
+    .sort()
 
 test("a backup into a missing folder, or while another one runs, is an error and leaves nothing", async () => {
   const home = await openHome(join(temporaryFolder(), "home"))

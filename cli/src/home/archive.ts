@@ -161,11 +161,25 @@ export async function packFolders({
 
 /**
  * Creates a data folder from a backup. It is complete, or `openHome` refuses it. The backup is unpacked below the folder, which may be
- * a mount point: nothing can be moved into it from its parent, and it cannot be replaced.
- * @throws NoBackup  when the file is no backup, or the folder is not empty
+ * a mount point: nothing can be moved into it from its parent, and it cannot be replaced. When all is unpacked, the draft gets a second
+ * name: a restore that stops before it is renamed begins anew, and one that stops while its entries are moved is completed.
+ * @returns  whether it completed an earlier restore, without reading the file
+ * @throws NoBackup  when the file is no backup, the folder is not empty, or the backup cannot be moved into it
  */
-export async function restore({ home, file }: { home: Home; file: string }): Promise<void> {
-  const { folder, restoring: draft } = home
+export async function restore({
+  home,
+  file,
+}: {
+  home: Home
+  file: string
+}): Promise<{ readonly isCompletion: boolean }> {
+  const isCompletion = existsSync(home.restored)
+  if (!isCompletion) await unpackAll(home, file)
+  await moveUp(home)
+  return { isCompletion }
+}
+
+async function unpackAll({ folder, restoring: draft, restored, postgres }: Home, file: string): Promise<void> {
   const there = await readdir(folder)
     .catch(ifCode(["ENOENT"]))
     .catch((cause: Error) => {
@@ -180,20 +194,34 @@ export async function restore({ home, file }: { home: Home; file: string }): Pro
   try {
     unpack({ file, to: draft, wants: () => true })
     await checkManifest(join(draft, clusterName, manifestName), file)
-    await placeCluster(join(draft, clusterName), join(draft, basename(home.postgres)))
+    await placeCluster(join(draft, clusterName), join(draft, basename(postgres)))
     await rm(join(draft, clusterName), { recursive: true })
     await takeOwnId(draft)
+    await rename(draft, restored)
   } catch (cause) {
-    await rm(draft, { recursive: true, force: true })
-    if (there === undefined) await rmdir(folder)
+    // A folder that cannot be removed must not hide the cause.
+    await rm(draft, { recursive: true, force: true }).catch(() => {})
+    if (there === undefined) await rmdir(folder).catch(() => {})
     if (cause instanceof KnownError) throw cause
     throw new NoBackup(`${file} cannot be restored: ${(cause as Error).message}`, { cause })
   }
+}
+
+/** Moves what is still in the unpacked backup into the data folder. */
+async function moveUp({ folder, restored, credentials }: Home): Promise<void> {
   // The credentials last: with them the folder is an installation.
-  const last = basename(home.credentials)
-  const names = (await readdir(draft)).sort((one, other) => Number(one === last) - Number(other === last))
-  for (const name of names) await rename(join(draft, name), join(folder, name))
-  await rmdir(draft)
+  const last = basename(credentials)
+  try {
+    const names = (await readdir(restored)).sort((one, other) => Number(one === last) - Number(other === last))
+    for (const name of names) await rename(join(restored, name), join(folder, name))
+    await rmdir(restored)
+  } catch (cause) {
+    const { message } = cause as Error
+    throw new NoBackup(
+      `the backup is unpacked in ${restored}, but cannot be moved into ${folder} (${message}): run superstep restore again to complete it`,
+      { cause },
+    )
+  }
 }
 
 /**

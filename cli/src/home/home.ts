@@ -17,6 +17,8 @@ export interface Home {
   readonly owner: string
   /** A backup that is being unpacked: while it is there, the folder is incomplete. */
   readonly restoring: string
+  /** A backup that is unpacked, and is being moved into the folder. */
+  readonly restored: string
   /** Logs about Postgres and about this program go to `logs/cli.log`. */
   readonly log: Log
 }
@@ -30,7 +32,7 @@ export class HomeOfAnotherUser extends KnownError {
   readonly code = "home_of_another"
 }
 
-/** A `superstep restore` into the data folder is under way, or was killed. */
+/** A `superstep restore` into the data folder is under way, or has stopped before its end. */
 export class HomeHalfRestored extends KnownError {
   readonly code = "home_half_restored"
 }
@@ -51,6 +53,7 @@ export function homeAt(path: string): Home {
     serverId: join(folder, "server-id"),
     owner: join(folder, "running.json"),
     restoring: join(folder, "restoring.files"),
+    restored: join(folder, "restored.files"),
     log: createLog({ process: "cli", level: "info" }, { write }),
   }
 }
@@ -75,9 +78,9 @@ export async function ownedByAnother({ folder }: Home, path: string): Promise<Ho
  */
 export async function openHome(path: string): Promise<Home> {
   const home = homeAt(path)
-  const { folder, logs, restoring } = home
-  if (existsSync(restoring)) {
-    const ways = "wait until that has ended; if superstep restore was killed, run it again"
+  const { folder, logs, restoring, restored } = home
+  if (existsSync(restoring) || existsSync(restored)) {
+    const ways = "wait until that has ended; if superstep restore was killed or has failed, run it again"
     throw new HomeHalfRestored(`a backup is being restored into ${folder}: ${ways}`)
   }
   try {
