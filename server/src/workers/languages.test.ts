@@ -118,7 +118,8 @@ test("a Python worker's title has its deployment and its role", {
 test("LangGraph's own saver reads the state of a run of a Python graph", { skip }, async () => {
   await using db = await serverDatabase()
   const log = createLog({ process: "test", level: "silent" })
-  const handlers = checkpointCalls({ db, journal: journalOfAnyClaim({ db, log }) })
+  const journal = journalOfAnyClaim({ db, log })
+  const handlers = checkpointCalls({ db, journal })
   const graphs = { chat: `${pythonGraph}:builder` }
   await using testing = await startTestPool({ project: project(graphs), python, handlers })
   const order = runOrder([], { ...(await addRun(db)), input: JSON.stringify({ n: 1 }) })
@@ -126,6 +127,8 @@ test("LangGraph's own saver reads the state of a run of a Python graph", { skip 
   const { status, values } = await resultOf(testing.run([], order))
 
   assert.deepEqual([status, values], ["success", '{"n":2}'])
+  // A worker ends its run when its writes are sent; the server commits the end after them (W3). Here nothing commits an end.
+  await journal.of(order).settled()
   const official = PostgresSaver.fromConnString(officialUri(db))
   const tuple = await official.getTuple({ configurable: { thread_id: order.threadId } })
   await official.end()
