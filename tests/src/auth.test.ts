@@ -165,7 +165,7 @@ for (const { name, skip, folder, ending, envOf } of languages) {
       }
       const broken = { [auth]: texts[ending] }
 
-      await t.test("a server alone ends with the reason", async () => {
+      await t.test("a server alone ends with the reason", { skip: unlessWide("starts another server") }, async () => {
         const project = makeGuarded(folder, {}, broken)
         const started = startAgentServer({ databaseUri: db.uri, env: { ...env, SUPERSTEP_CONFIG: project.config } })
 

@@ -9,6 +9,7 @@ import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js"
 import { sql } from "@superstep/toolkit/db/sql"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { until } from "@superstep/toolkit/testing/until"
+import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { type AgentServerProcess, startServerWithDatabase } from "./testing/agent-servers.js"
 import { ask } from "./testing/ask.js"
 
@@ -128,7 +129,7 @@ test("assistants are tools of MCP", async (t) => {
   await client.close()
 })
 
-test("a project may turn MCP and A2A off", async () => {
+test("a project may turn MCP and A2A off", { skip: unlessWide("starts another server") }, async () => {
   const off = fileURLToPath(new URL("../graphs/agents-off.json", import.meta.url))
   await using server = await startServerWithDatabase({ env: { SUPERSTEP_CONFIG: off } })
   const statusOf = async (method: string, path: string) => (await ask(server, path, { method })).status

@@ -112,7 +112,9 @@ test("threads are imported to a deployment by its name; those that are there alr
   assert.match(refused.stderr, /\(401\)|\(403\)/)
 })
 
-test("deployments are listed, with their revisions, what these are for, and logs", async () => {
+test("deployments are listed, with their revisions, what these are for, and logs", {
+  skip: unlessWide("starts the CLI seven times"),
+}, async () => {
   const [deployment] = await json<Deployment[]>("list")
   const revisions = await json<Revision[]>("revisions", "my-agent")
   const [inWords, unknown] = [await cli("list"), await cli("revisions", "nobody")]

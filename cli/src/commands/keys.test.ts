@@ -9,13 +9,16 @@ import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
 import { freshDatabase } from "@superstep/toolkit/testing/fresh-database"
 import { preparedCluster } from "@superstep/toolkit/testing/prepared-cluster"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
+import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { openHome } from "../home/home.js"
 import { takeOwnership } from "../home/owner.js"
 import { runCli } from "../testing/run-cli.js"
 
 const json = <T>(text: string): T => JSON.parse(text) as T
 
-test("a workspace and its keys are created in the database of DATABASE_URI", async () => {
+test("a workspace and its keys are created in the database of DATABASE_URI", {
+  skip: unlessWide("starts the CLI nine times"),
+}, async () => {
   await using db = await freshDatabase()
   const run = (...args: string[]) => runCli(args, { cwd: temporaryFolder(), env: { DATABASE_URI: db.uri } })
 

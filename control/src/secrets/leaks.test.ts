@@ -9,6 +9,7 @@ import { readdirSync, readFileSync, statSync } from "node:fs"
 import { join, relative } from "node:path"
 import { test } from "node:test"
 import { identifier, sql } from "@superstep/toolkit/db/sql"
+import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { smallProject } from "../pipeline/testing/platform.js"
 import { platformWithRepository } from "../pipeline/testing/platform-with-repository.js"
 import { shared } from "../testing/api.js"
@@ -20,7 +21,9 @@ const isIn = (text: string) => forms.some((form) => text.includes(form))
 const platform = shared(() => platformWithRepository())
 
 const skip = process.platform !== "linux" && "arguments of processes are read from /proc"
-test("secrets are in no argument, build environment, log, row or file", { skip }, async () => {
+test("secrets are in no argument, build environment, log, row or file", {
+  skip: skip || unlessWide("builds and serves a deployment"),
+}, async () => {
   platform.repository.commit({
     ...smallProject,
     "package.json": JSON.stringify({

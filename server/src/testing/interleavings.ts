@@ -7,6 +7,7 @@ import {
   type Interleavings,
   interleave,
   type Request,
+  type Share,
   type TwoProcesses,
 } from "@superstep/toolkit/testing/interleavings"
 import { until } from "@superstep/toolkit/testing/until"
@@ -23,7 +24,7 @@ export interface TwoServers extends TwoProcesses<TestHttp> {
 /** As `interleave` of the toolkit. */
 export async function interleaveServers<Subject>(
   interleavings: Interleavings<TwoServers, TestHttp, Subject>,
-  share: { readonly cases: number },
+  most: Share,
 ) {
   await using db = await serverDatabase()
   const place = new BetweenStatements()
@@ -37,7 +38,7 @@ export async function interleaveServers<Subject>(
   for (const { server } of [first, second]) server.workers.answer = async () => updated()
   const holder = randomUUID()
   await renewServer(db, { serverId: holder, revisionId: null, leaseMs: 3_600_000 }, { freeSlots: 0, freeSoloSlots: 0 })
-  return await interleave(interleavings, { db, first, second, place, holder }, share)
+  return await interleave(interleavings, { db, first, second, place, holder }, most)
 }
 
 let lastCheckpoint = 0

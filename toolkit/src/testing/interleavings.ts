@@ -25,6 +25,14 @@ export interface Interleavings<World, Client, Subject> {
   readonly leftOf: (db: Db, on: Subject) => Promise<unknown>
 }
 
+/** A number of cases. */
+export interface Share {
+  /** In a run of `npm test`. */
+  readonly usual: number
+  /** Where the wide tests run. */
+  readonly wide: number
+}
+
 /** Two processes that share a database, for clients. */
 export interface TwoProcesses<Client> {
   readonly db: Database
@@ -37,14 +45,14 @@ export interface TwoProcesses<Client> {
 /**
  * Tries a share of all pairs in all setups, which the commit chooses; the long tests try all of them.
  * `SUPERSTEP_PAIRS` is a regular expression: all cases are tried whose setup and requests, joined by commas, it matches.
- * @param cases  about how many, for a run of `npm test`; the wide tests try 25 times as many
+ * @param most   about how many cases to try
  * @returns      how many interleavings were tried
  * @throws AssertionError  some are like no order of the two, or none was tried
  */
 export async function interleave<Client, Subject, World extends TwoProcesses<Client>>(
   { requests, setups, always, leftOf }: Interleavings<World, Client, Subject>,
   world: World,
-  { cases: most }: { readonly cases: number },
+  most: Share,
 ): Promise<number> {
   const { db, first, second, place } = world
   const outcomeOf = async (on: Subject, answers: Readonly<Record<string, Answer>>) => {
@@ -84,7 +92,7 @@ export async function interleave<Client, Subject, World extends TwoProcesses<Cli
   const cases = Object.entries(setups).flatMap(([setup, setUp]) =>
     pairs.map(([one, two]) => ({ setup, setUp, one, two })),
   )
-  const every = runsLongTests ? 1 : Math.ceil(cases.length / (runsWideTests ? 25 * most : most))
+  const every = runsLongTests ? 1 : Math.ceil(cases.length / (runsWideTests ? most.wide : most.usual))
   const known = new Set(always.map((names) => names.join()))
   const all = new Set(cases.map(({ setup, one, two }) => [setup, one.name, two.name].join()))
   for (const names of known)

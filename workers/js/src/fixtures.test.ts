@@ -2,6 +2,8 @@
 import assert from "node:assert/strict"
 import { readdirSync } from "node:fs"
 import { test } from "node:test"
+import { seedOfCommit } from "@superstep/toolkit/testing/seed-of-commit"
+import { unlessWide } from "@superstep/toolkit/testing/wide-tests"
 import { readGraphs } from "./loading/langgraph-json.js"
 import { FakeServer } from "./testing/fake-server.js"
 import { pythonGraphs, project as pythonProject, skip, startPythonWorker } from "./testing/python-worker.js"
@@ -12,21 +14,21 @@ const folder = new URL("../../../protocol/worker/fixtures/", import.meta.url).pa
 const names = readdirSync(folder).filter((name) => name.endsWith(".jsonl"))
 const { project, graphs } = readGraphs(`${graphsFolder}langgraph.json`)
 
+const share = seedOfCommit()
+/** Each conversation starts a worker, and the commit chooses a quarter of them. */
+const unlessChosen = (number: number) =>
+  (number + share) % 4 !== 0 && unlessWide("a quarter of the conversations is followed, and this one is of another")
+
 const languages = [
   {
     language: "javascript",
-    why: () => false as const,
+    why: unlessChosen,
     start: () => FakeServer.start(workerMain, { answers: false }),
     values: { project, graphs, auth: "./src/auth.ts:auth" },
   },
   {
     language: "python",
-    // Each starts a worker; the twin in JavaScript follows all of them.
-    why: (name: string) =>
-      skip ||
-      (name !== "run.jsonl" &&
-        process.env.SUPERSTEP_WIDE_TESTS !== "1" &&
-        "starts Python: SUPERSTEP_WIDE_TESTS=1 runs it"),
+    why: (number: number) => skip || unlessChosen(number),
     start: () => startPythonWorker({ answers: false }),
     values: { project: pythonProject, graphs: pythonGraphs, auth: "../twins/auth.py:auth" },
   },
@@ -37,8 +39,8 @@ test("there are conversations", () => {
 })
 
 for (const { language, why, start, values } of languages)
-  for (const name of names)
-    test(`the worker for ${language} follows the conversation ${name}`, { skip: why(name) }, async () => {
+  for (const [number, name] of names.entries())
+    test(`the worker for ${language} follows the conversation ${name}`, { skip: why(number) }, async () => {
       await using server = await start()
       const lines = readFixture(`${folder}${name}`)
 

@@ -1,4 +1,4 @@
-/** Some histories in simulated time: the same ones each time, and one that the commit chooses. `npm run simulate` takes many. */
+/** Histories in simulated time: the same one each time, and one that the commit chooses. `npm run simulate` takes many. */
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
@@ -19,11 +19,10 @@ test("whatever fails meanwhile, each deployment comes to what is wanted of it, a
   await keepLockOrder(database)
   await using session = await openSession(database.uri)
 
-  for (const seed of [7, seedOfCommit()]) {
-    const { broken } = await simulate(session, seed)
-    t.diagnostic(`seed ${seed}`)
-    assert.deepEqual(broken, [], `npm run simulate -- --seeds 1 --from ${seed} --verbose`)
-  }
+  const seed = seedOfCommit()
+  const { broken } = await simulate(session, seed)
+  t.diagnostic(`seed ${seed}`)
+  assert.deepEqual(broken, [], `npm run simulate -- --seeds 1 --from ${seed} --verbose`)
 })
 
 // Seed 80126 did so; a change of any statement changes what a seed does.
