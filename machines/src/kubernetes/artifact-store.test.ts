@@ -37,7 +37,7 @@ const [oneHome, otherHome] = [randomUUID(), randomUUID()]
 
 const storeAt = (repository: string, homeId = oneHome, { origin, port }: Place = real, log = silent) =>
   artifactStore({
-    registry: registryAt({ origin }),
+    registry: registryAt({ origin, delaysMs: [10, 50] }),
     target: { host: `127.0.0.1:${port}`, repository },
     folder: temporaryFolder(),
     homeId,
