@@ -12,7 +12,7 @@ import { appendLateEvents, pageOfRun } from "../events/queries.js"
 import { Streams } from "../events/streams.js"
 import { AfterStatement } from "../testing/after-statement.js"
 import { addRun, attemptOf } from "../testing/as-anyone.js"
-import { freshHttp } from "../testing/test-http.js"
+import { freshHttp, startTestHttp } from "../testing/test-http.js"
 import { freshServer, Listening, serverDatabase, startTestServer, type TestServer } from "../testing/test-server.js"
 import { newThread } from "../testing/thread-streams.js"
 import { joinRun, waitForEnd } from "./operations.js"
@@ -159,6 +159,8 @@ test("who has left before it could wait for the end of a run waits for nothing",
 test("a run that is removed while a client joins it is not found, and run_gone for its repeated request", async () => {
   const between = new AfterStatement()
   await using http = await freshHttp({ graphs: ["agent"], slots: 0, wrapDb: between.database })
+  // Its statements are not those of the repeated request.
+  await using first = await startTestHttp(http.db, { graphs: ["agent"], slots: 0 })
   const runs = `/threads/${await newThread(http)}/runs`
   const asked = { assistant_id: "agent", input: { n: 1 }, stream_resumable: true }
   const findsRun = /select run_id, thread_id, assistant_id, status, attempt, metadata/
@@ -179,8 +181,8 @@ test("a run that is removed while a client joins it is not found, and run_gone f
   }
   for (const end of ["wait", "stream"]) {
     const key = { "idempotency-key": randomUUID() }
-    const first = await http.stream("POST", `${runs}/${end}`, asked, key)
-    first.leave()
+    const stream = await first.stream("POST", `${runs}/${end}`, asked, key)
+    stream.leave()
     const [run] = await http.db.rows<{ run_id: string }>(sql`select run_id from runs`)
     between.after(findsRun, removing(run?.run_id))
     const again = await http.send("POST", `${runs}/${end}`, asked, key)
