@@ -3,6 +3,7 @@
  * with it: those of its namespace, or else its group and its descendants, which are killed.
  */
 import { type ChildProcess, spawn } from "node:child_process"
+import { addAbortListener } from "node:events"
 import { constants } from "node:os"
 import { processTree } from "@superstep/toolkit/exec/process-tree"
 import type { OsUser } from "@superstep/toolkit/exec/spawn-detached"
@@ -61,7 +62,7 @@ export async function runStep(
   const limit = setTimeout(() => stop({ kind: "timed out" }), command.limitMs)
   const silence = setTimeout(() => stop({ kind: "silent" }), command.silenceMs)
   const onAbort = () => stop({ kind: "killed", signal: "SIGTERM" })
-  signal.addEventListener("abort", onAbort, { once: true, signal: over.signal })
+  const listening = addAbortListener(signal, onAbort)
   if (child.pid !== undefined) watchStep(child.pid, command.room, stop, over.signal)
   const endOutput = readOutput(child, () => silence.refresh(), onLine)
   try {
@@ -71,6 +72,7 @@ export async function runStep(
     clearTimeout(limit)
     clearTimeout(silence)
     over.abort()
+    listening[Symbol.dispose]()
     // A namespace has ended with its first process, whose pid may belong to another process by now.
     if (!command.confinement.isNamespace) killAll(child)
     endOutput()

@@ -2,7 +2,9 @@ import assert from "node:assert/strict"
 import { once } from "node:events"
 import { connect } from "node:net"
 import test from "node:test"
+import { silent } from "@superstep/toolkit/testing/test-cluster"
 import { until } from "@superstep/toolkit/testing/until"
+import { createHolding } from "./holding.js"
 import { edgeWithUnit, readBody, route, startControl, withKey } from "./testing/harness.js"
 
 /** An edge whose one deployment sleeps, and a control plane that records the deployments to wake. */
@@ -135,4 +137,18 @@ test("waiting requests for one deployment do not use up the places of others", a
   assert.equal(second.status, 503)
   assert.match(((await second.json()) as { detail: string }).detail, /too many requests wait/)
   assert.deepEqual([(await first).status, (await other).status], [200, 200])
+})
+
+test("a request whose caller has already left does not wait (H2)", async () => {
+  const holding = createHolding({
+    holdMs: 600_000,
+    mostHeld: 1,
+    mostHeldEach: 1,
+    wake: async () => undefined,
+    log: silent,
+  })
+  const held = route("chat", [], { state: "held" })
+
+  assert.equal(await holding.wait(held, AbortSignal.abort()), undefined)
+  assert.equal(await holding.wait(held, AbortSignal.abort()), undefined, "the place is free again")
 })

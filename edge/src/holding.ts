@@ -4,6 +4,7 @@
  * H1 no request waits longer than `holdMs`; at most `mostHeld` wait, at most `mostHeldEach` of them for one deployment.
  * H2 a request whose caller leaves stops waiting.
  */
+import { addAbortListener } from "node:events"
 import { setTimeout as sleep } from "node:timers/promises"
 import type { Log } from "@superstep/toolkit/log/log"
 import { type Refusal, stillAsleep, tooManyHeld } from "./refusal.js"
@@ -59,11 +60,11 @@ export function createHolding({ holdMs, mostHeld, mostHeldEach, wake, log }: Hol
         end: (refusal) => {
           waiters.delete(waiter)
           clearTimeout(tooLate)
-          gone.removeEventListener("abort", leave)
+          listening[Symbol.dispose]()
           resolve(refusal)
         },
       }
-      gone.addEventListener("abort", leave, { once: true })
+      const listening = addAbortListener(gone, leave)
       waiters.add(waiter)
       if (others === 0) void requestWake(deploymentId)
     })

@@ -1,4 +1,5 @@
 /** Routes of a unit for the control plane: its state, activation and pins (protocol/unit). Not part of the public API. */
+import { addAbortListener } from "node:events"
 import type { Idle, RunCounts } from "@superstep/protocol/unit/replies"
 import type { Database } from "@superstep/toolkit/db/database"
 import { Forbidden, InvalidInput } from "@superstep/toolkit/errors/errors"
@@ -54,7 +55,8 @@ export function addUnitRoutes(app: Api, unit: Unit): void {
     }
     const left = new AbortController()
     const leave = () => left.abort()
-    stopping.addEventListener("abort", leave, { signal: left.signal })
+    const listening = addAbortListener(stopping, leave)
+    left.signal.addEventListener("abort", () => listening[Symbol.dispose](), { once: true })
     const body = await bodyOf(statusLines(unit, heartbeatMs, left.signal), leave)
     return new Response(body, { headers: { "content-type": "application/x-ndjson" } })
   })
