@@ -7,6 +7,7 @@ import { Fifo } from "@superstep/toolkit/collections/fifo"
 import { isPassing } from "@superstep/toolkit/db/unavailable"
 import { must } from "@superstep/toolkit/errors/must"
 import { parseJson } from "@superstep/toolkit/http/json"
+import type { Clock } from "@superstep/toolkit/time/clock"
 import type { WaitingRun } from "../servers/server.js"
 import { ClaimLost, type Fence } from "../workers/fence.js"
 import type { CheckpointAddress, NewCheckpoint, PendingWrite } from "./checkpoint.js"
@@ -91,6 +92,7 @@ export interface WritingAttempt {
 
 /** Commits the writes of all attempts. */
 export interface Committer {
+  readonly clock: Clock
   /** Called when there is a write to send. */
   schedule(): void
   /** Adds to the number of waiting bytes; negative when fewer wait. */
@@ -130,7 +132,7 @@ export class AttemptJournal {
   #last: Promise<unknown> = Promise.resolve()
   #refusal: (() => Error) | undefined
   #isClosed = false
-  #gathering: { readonly timer: NodeJS.Timeout; readonly forMs: number } | undefined
+  #gathering: { readonly cancel: () => void; readonly forMs: number } | undefined
   #gatheredBytes = 0
 
   constructor(fence: Fence, committer: Committer, attempt?: WritingAttempt) {
@@ -297,7 +299,7 @@ export class AttemptJournal {
   }
 
   #endGathering(): void {
-    clearTimeout(this.#gathering?.timer)
+    this.#gathering?.cancel()
     this.#gathering = undefined
     this.#gatheredBytes = 0
   }
@@ -313,8 +315,8 @@ export class AttemptJournal {
     this.#gatheredBytes += bytes
     if (this.#gatheredBytes > mostGatheredBytes) this.#sendWaiting()
     else if (!this.#gathering || this.#gathering.forMs > forMs) {
-      clearTimeout(this.#gathering?.timer)
-      this.#gathering = { timer: setTimeout(() => this.#sendWaiting(), forMs), forMs }
+      this.#gathering?.cancel()
+      this.#gathering = { cancel: this.#committer.clock.after(forMs, () => this.#sendWaiting()), forMs }
     }
   }
 

@@ -4,6 +4,7 @@ import { test } from "node:test"
 import { sql } from "@superstep/toolkit/db/sql"
 import { DatabaseUnavailable } from "@superstep/toolkit/db/unavailable"
 import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
+import { SimulatedClock } from "@superstep/toolkit/testing/simulation/simulated-clock"
 import { silent as log } from "@superstep/toolkit/testing/test-cluster"
 import { until } from "@superstep/toolkit/testing/until"
 import { ClaimLost } from "../workers/fence.js"
@@ -195,7 +196,7 @@ test("a write after the end of its attempt is rejected, also during a batch, and
 test("a run that takes its thread with it writes nothing that is still waiting when it ends (K6)", async () => {
   await using db = await serverDatabase()
   const { told, db: counted } = watched(db)
-  const journal = new Journal({ db: counted, log })
+  const journal = new Journal({ db: counted, log, clock: new SimulatedClock() })
   const run = await addRun(db)
   await db.run(sql`update runs set delete_thread_on_completion = true where run_id = ${run.runId}`)
   const opening = { number: 1, threadId: run.threadId, deletesThread: true }
@@ -220,7 +221,8 @@ test("a run that takes its thread with it writes nothing that is still waiting w
 
 test("what goes with its run is written before the run ends: after a while, for a reader, or when it is much (K6, K7)", async () => {
   await using db = await serverDatabase()
-  const journal = new Journal({ db, log })
+  const clock = new SimulatedClock()
+  const journal = new Journal({ db, log, clock })
   const opened = async () => {
     const run = await addRun(db)
     const opening = { number: 1, threadId: run.threadId, deletesThread: true }
@@ -238,8 +240,9 @@ test("what goes with its run is written before the run ends: after a while, for 
   assert.deepEqual(await idsOf(db, read.run), ["a"])
   const blobs = [{ channel: "messages", version: "a", type: "json", bytes }]
   await large.attempt.putCheckpoint(checkpoint(large.run, "a", { blobs }), mayWait)
-  await other.attempt.putCheckpoint(checkpoint(elsewhere, "a"), mayWait)
-  await put
+  const putElsewhere = other.attempt.putCheckpoint(checkpoint(elsewhere, "a"), mayWait)
+  await clock.pass(100)
+  await Promise.all([put, putElsewhere])
 
   assert.deepEqual(await idsOf(db, later.run), ["a"])
   const goWithRun = [large, other].map(({ attempt, run }) => attempt.goesWithRun(run.threadId))
@@ -249,7 +252,7 @@ test("what goes with its run is written before the run ends: after a while, for 
 
 test("a write that goes with its run is answered before it is committed, and a read of the worker finds it (K6)", async () => {
   await using db = await serverDatabase()
-  const journal = new Journal({ db, log })
+  const journal = new Journal({ db, log, clock: new SimulatedClock() })
   const { threadId, runId, claimId } = await addRun(db)
   const opening = { number: 1, threadId, deletesThread: true }
   const attempt = journal.open({ runId, claimId }, opening)

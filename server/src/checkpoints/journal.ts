@@ -52,7 +52,7 @@ interface Share {
 export class Journal implements Committer {
   readonly #db: Db
   readonly #log: Log
-  readonly #clock: Clock
+  readonly clock: Clock
   /** Attempts whose writes are accepted, by claim id. */
   readonly #attempts = new Map<string, AttemptJournal>()
   #underWay = 0
@@ -65,7 +65,7 @@ export class Journal implements Committer {
   constructor({ db, log, clock = realClock }: { db: Db; log: Log; clock?: Clock }) {
     this.#db = db
     this.#log = log
-    this.#clock = clock
+    this.clock = clock
   }
 
   /** Called when an attempt starts: its writes are accepted until it is closed. */
@@ -97,7 +97,7 @@ export class Journal implements Committer {
         return await read(this.#db)
       } catch (error) {
         if (!isPassing(error) || (this.#isClosed && !isFirst)) throw error
-        await pauseFor(this.#clock, retryDelayMs)
+        await pauseFor(this.clock, retryDelayMs)
       }
     }
   }
@@ -218,7 +218,7 @@ export class Journal implements Committer {
           this.#log.warn({ err: error, claims: shares.length }, "writes of runs could not be committed, will retry")
         // Nothing is committed by a statement that did not get its locks.
         if (!isLocked) for (const { items } of shares) for (const item of items) item.isRepeated = true
-        await pauseFor(this.#clock, retryDelayMs)
+        await pauseFor(this.clock, retryDelayMs)
       }
     }
   }
