@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import { once } from "node:events"
 import { connect } from "node:net"
 import test from "node:test"
+import { lateOnBusyMachineMs } from "@superstep/toolkit/testing/busy-machine"
 import { silent } from "@superstep/toolkit/testing/test-cluster"
 import { until } from "@superstep/toolkit/testing/until"
 import { createHolding } from "./holding.js"
@@ -58,7 +59,7 @@ test("a control plane that was unreachable is asked again when it is back", asyn
 })
 
 test("waiting time and number of waiting requests are limited, and callers that leave free their place", async () => {
-  await using setup = await sleepingEdge({ SUPERSTEP_EDGE_MOST_HELD: "1", SUPERSTEP_EDGE_HOLD_SECONDS: "3" })
+  await using setup = await sleepingEdge({ SUPERSTEP_EDGE_MOST_HELD: "1", SUPERSTEP_EDGE_HOLD_SECONDS: "8" })
   await setup.hear()
   const leaver = new AbortController()
   const left = post(setup.chat, "leaves", leaver.signal)
@@ -101,7 +102,9 @@ test("a WebSocket waits as well, what its caller sends is kept, and one that lea
     return socket
   }
   const isFull = async () => {
-    const probe = await post(setup.chat, "one too many", AbortSignal.timeout(500)).catch(() => undefined)
+    const probe = await post(setup.chat, "one too many", AbortSignal.timeout(lateOnBusyMachineMs)).catch(
+      () => undefined,
+    )
     await probe?.body?.cancel()
     return probe?.status === 503
   }

@@ -87,8 +87,9 @@ test("E9 what a key opened goes on while the key moves between routes' lists, un
   assert.equal(await readNext(stream), "data: 2\n\n")
   client.send("still here")
   assert.equal(String((await once(client, "message"))[0]), "still here")
+  const closed = once(client, "close")
   await setup.take(7, { keys: [sha256(otherKey)] })
-  await once(client, "close")
+  await closed
   await assert.rejects(stream.read())
 })
 

@@ -93,7 +93,7 @@ test("a take-over that fails or is killed leaves the former program serving; of 
   // The new one is killed.
   for (const [name, isReached] of Object.entries(moments)) {
     const program = startTakeOver(next, platform)
-    await until(() => isReached(platform, program), { what: `it ${name}`, timeoutMs: 30_000 })
+    await until(() => isReached(platform, program), { what: `it ${name}` })
     program.child.kill("SIGKILL")
     await program.ended
     const wasGiven = platform.output().split("takes over").length - 1 > takenBack

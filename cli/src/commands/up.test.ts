@@ -148,7 +148,7 @@ test("a killed Postgres is restarted with all acknowledged data", {
       ({ status }) => status === 200,
       () => false,
     )
-  await until(answers, { what: "the API answers again", timeoutMs: 30_000 })
+  await until(answers, { what: "the API answers again" })
 
   assert.notEqual((await postgresOf(place.cwd))?.pid, postgres?.pid)
   await interrupt(running)

@@ -64,6 +64,6 @@ test("a deployment that cannot be planned, or whose unit's report the database r
   await until(() => failures.problems().length > 1, { what: "the failures are named" })
 
   assert.equal(await isAnswering(refused), false)
-  const named = failures.problems().map((problem) => /^.* fails for 1 min/.exec(problem)?.[0])
-  assert.deepEqual(named.sort(), ["planning fails for 1 min", "storing a report fails for 1 min"])
+  const named = failures.problems().map((problem) => /^.* fails for/.exec(problem)?.[0])
+  assert.deepEqual(named.sort(), ["planning fails for", "storing a report fails for"])
 })

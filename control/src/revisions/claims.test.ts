@@ -231,7 +231,7 @@ test("a locked revision holds up none of the statements about all of them (C6)",
       await freeExpiredClaims(db),
       await admitRevisions(db),
       await skipSuperseded(db),
-      (await renewClaims(db, [kept], 1000)).size,
+      (await renewClaims(db, [kept], 30_000)).size,
       await noteWaiting(db, { open: { all: [], reserved: [] }, builds: 100 }),
     ]
   })

@@ -27,7 +27,8 @@ test("V1, V2: changes of sources are seen, also renamed ones and those in new fo
   await folder.write(".git/index.ts", "2")
   await folder.write("src/data.sqlite", "2")
   await change(join("src", "a.ts"), () => folder.write("src/a.ts", "2"))
-  const first = [...changes]
+  // A write is a truncation and then a write, which are seen apart now and then.
+  const first = [...new Set(changes)]
   changes.length = 0
   await folder.write("src/a.ts.tmp", "3")
   await change(join("src", "a.ts"), () => rename(join(folder.path, "src/a.ts.tmp"), join(folder.path, "src/a.ts")))

@@ -202,8 +202,8 @@ test("a waiting run that is cancelled is interrupted, and so is a running one; a
 
 test("after the crash of a run's server its client has each event once, with the same ids as a new client", async () => {
   await using db = await serverDatabase()
-  await using one = await startTestHttp(db, { leaseMs: 1_000, slots: 1 })
-  await using two = await startTestHttp(db, { leaseMs: 1_000, slots: 1 })
+  await using one = await startTestHttp(db, { leaseMs: 3_000, slots: 1 })
+  await using two = await startTestHttp(db, { leaseMs: 3_000, slots: 1 })
   const threadId = await newThread(two)
   const stream = await openEvents(two, threadId)
   await until(() => one.server.streams.followed.isFollowedByProtocol(threadId), { what: "the other server knows" })

@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url"
 import type { Client } from "@langchain/langgraph-sdk"
 import { StreamController } from "@langchain/langgraph-sdk/stream"
 import { sql } from "@superstep/toolkit/db/sql"
+import { lateOnBusyMachineMs } from "@superstep/toolkit/testing/busy-machine"
 import { until } from "@superstep/toolkit/testing/until"
 import { serverForAll } from "../testing/agent-servers.js"
 
@@ -53,7 +54,7 @@ test("a run that is cancelled while its graph is made has its input in the threa
   for (const durability of ["sync", "async", "exit"] as const) {
     const threadId = await newThread()
     const input = { steps: ["mine"] }
-    const run = { input, durability, config: { configurable: { making_ms: 300 } } }
+    const run = { input, durability, config: { configurable: { making_ms: lateOnBusyMachineMs } } }
     const { run_id } = await client.runs.create(threadId, "named", run)
     await client.runs.cancel(threadId, run_id, true)
 

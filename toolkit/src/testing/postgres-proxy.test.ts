@@ -3,6 +3,7 @@ import { test } from "node:test"
 import { type Database, type Db, openDatabase } from "../db/database.js"
 import { sql } from "../db/sql.js"
 import { DatabaseUnavailable } from "../db/unavailable.js"
+import { lateOnBusyMachineMs } from "./busy-machine.js"
 import { freshDatabase } from "./fresh-database.js"
 import { type PostgresProxy, postgresProxy } from "./postgres-proxy.js"
 import { silent } from "./test-cluster.js"
@@ -68,7 +69,7 @@ const aims: readonly (readonly [
 ]
 for (const [what, aim, work, left] of aims)
   test(`${what}, also of a statement that was prepared before`, async () => {
-    await using behind = await behindProxy(500)
+    await using behind = await behindProxy(lateOnBusyMachineMs)
     const { db, direct, proxy } = behind
     await db.run(insert(kept))
 
