@@ -1,6 +1,6 @@
 /**
- * Finds the processes that a test run left behind. Every process of the run has the run's own TMPDIR in its environment, even
- * workers, whose environment is otherwise nearly empty.
+ * Finds the processes that a test run left behind. Every process of the run has the run's own temporary folder in its environment: as TMPDIR,
+ * also workers, whose environment is otherwise nearly empty, or as part of another path, as edges, which have no TMPDIR.
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { setTimeout as sleep } from "node:timers/promises"
@@ -13,13 +13,13 @@ export function processesOf(tmpdir) {
   if (!existsSync("/proc/self/environ")) return []
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
-    .filter((pid) => isBelow(read(pid, "environ"), tmpdir) || read(pid, "cmdline").includes(tmpdir))
+    .filter((pid) => names(read(pid, "environ"), tmpdir) || read(pid, "cmdline").includes(tmpdir))
     .map((pid) => ({ pid: Number(pid), command: read(pid, "cmdline").replaceAll("\0", " ").trim() }))
     .filter(({ command }) => command !== "")
 }
 
-/** A deployment has a folder of its own for temporary files, below that of the run. */
-const isBelow = (environ, tmpdir) => environ.includes(`TMPDIR=${tmpdir}\0`) || environ.includes(`TMPDIR=${tmpdir}/`)
+/** The folder itself, or one below it. */
+const names = (environ, tmpdir) => environ.includes(`${tmpdir}\0`) || environ.includes(`${tmpdir}/`)
 
 /** Waits a moment for processes that were asked to stop. */
 export async function processesLeftBehind(tmpdir, patienceMs) {

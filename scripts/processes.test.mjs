@@ -10,16 +10,18 @@ test("a process that is left behind is found by its temporary folder, and is gon
   skip: withoutProc,
 }, async () => {
   const tmp = `/nowhere/${process.pid}`
-  const child = spawn(process.execPath, ["-e", "process.stdin.resume(); console.log(1)"], { env: { TMPDIR: tmp } })
-  await new Promise((ready) => child.stdout.once("data", ready))
+  for (const env of [{ TMPDIR: tmp }, { TMPDIR: `${tmp}/own` }, { SOCKET: `unix:${tmp}/home/run/admin.sock` }]) {
+    const child = spawn(process.execPath, ["-e", "process.stdin.resume(); console.log(1)"], { env })
+    await new Promise((ready) => child.stdout.once("data", ready))
 
-  const found = processesOf(tmp)
-  child.kill()
-  const left = await processesLeftBehind(tmp, 10_000)
+    const found = processesOf(tmp)
+    child.kill()
+    const left = await processesLeftBehind(tmp, 10_000)
 
-  assert.deepEqual(
-    found.map(({ pid }) => pid),
-    [child.pid],
-  )
-  assert.deepEqual(left, [])
+    assert.deepEqual(
+      found.map(({ pid }) => pid),
+      [child.pid],
+    )
+    assert.deepEqual(left, [])
+  }
 })
