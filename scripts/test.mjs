@@ -9,6 +9,7 @@ import {
   chmodSync,
   copyFileSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -42,6 +43,7 @@ async function test(args) {
   if (files.length === 0) throw new SetupFailed(`no test file that may start has ${words.join(" or ")} in its path`)
   const tmp = temporaryFolder()
   const checkout = args.includes("--newest") ? await newestCheckout(tmp) : root
+  process.env.SUPERSTEP_TEST_PORTS = portsFolder(tmp)
   const stop = await startPostgres(tmp)
   try {
     const code = await runFiles(files, { wide, cwd: checkout, tmp })
@@ -68,6 +70,14 @@ function testFiles() {
  */
 function temporaryFolder() {
   const folder = mkdtempSync(join(tmpdir(), "st-"))
+  chmodSync(folder, 0o1777)
+  return folder
+}
+
+/** For the ports that tests have got (toolkit/src/testing/free-port.ts), also those that run as another user. */
+function portsFolder(tmp) {
+  const folder = join(tmp, "ports")
+  mkdirSync(folder)
   chmodSync(folder, 0o1777)
   return folder
 }
