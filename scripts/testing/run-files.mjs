@@ -9,8 +9,10 @@ import { spec as Spec } from "node:test/reporters"
 const [concurrency, timeout, ...files] = process.argv.slice(2)
 
 run({ files, concurrency: Number(concurrency), timeout: Number(timeout) })
-  .on("test:fail", ({ todo }) => {
+  .on("test:fail", ({ name, todo, details: { error } }) => {
     if (todo === undefined || todo === false) process.exitCode = 1
+    // Of a file; the reporter says only that it failed.
+    if (error.signal) process.stdout.write(`✖ ${name} was ended by ${error.signal}\n`)
   })
   .compose(new Spec())
   .pipe(process.stdout)

@@ -3,7 +3,7 @@
  * mostly for loading the same modules as other files; the tests of more than half of the files take less than that.
  */
 import { readFileSync, writeFileSync } from "node:fs"
-import { join } from "node:path"
+import { join, parse } from "node:path"
 import { pathToFileURL } from "node:url"
 
 const filesInBatch = 64
@@ -76,7 +76,8 @@ export function inBatches(
   }
   const longestFirst = batches.toSorted((one, other) => other.weight - one.weight)
   return longestFirst.map(({ files: batch }, index) => {
-    const path = join(folder, `${packageOf(batch[0]).replaceAll("/", "-")}-${index}.test.mjs`)
+    // Its first file says where to look when all of its tests have passed and the process has failed.
+    const path = join(folder, `${packageOf(batch[0]).replaceAll("/", "-")}-${index}-${parse(batch[0]).name}.mjs`)
     const suites = batch.map((file) => {
       const [name, url] = [file, pathToFileURL(join(checkout, file)).href].map((text) => JSON.stringify(text))
       return `describe(${name}, () => {\n  before(() => turnTo(${name}))\n  return import(${url})\n})\n`

@@ -7,7 +7,6 @@ import {
   createServer,
   type IncomingHttpHeaders,
   type IncomingMessage,
-  type RequestListener,
   type RequestOptions,
   request,
   type Server,
@@ -20,6 +19,7 @@ import { type Address, unixAddress, unixPathOf } from "@superstep/protocol/http/
 import { Secret } from "@superstep/toolkit/config/settings"
 import { bindTcpSocket } from "@superstep/toolkit/http/bound-socket"
 import { freePort } from "@superstep/toolkit/testing/free-port"
+import { type Answer, listenerOf } from "@superstep/toolkit/testing/http-server"
 import { temporaryFolder } from "@superstep/toolkit/testing/temporary-folder"
 import { until } from "@superstep/toolkit/testing/until"
 import { type EdgeAdmin, edgeProcess, edgeStatus, pushTable } from "../client.js"
@@ -133,9 +133,9 @@ export interface RunningUnit extends AsyncDisposable {
 }
 
 /** Starts a unit that answers on `<folder>/<id>.sock`. */
-export async function startUnit(folder: string, id: string, handler: RequestListener): Promise<RunningUnit> {
+export async function startUnit(folder: string, id: string, answer: Answer): Promise<RunningUnit> {
   const unit: Unit = { unit_id: id, address: unixAddress(join(folder, `${id}.sock`)), token: `token-of-${id}` }
-  const server = createServer({ maxHeaderSize: 128 * 1024 }, handler)
+  const server = createServer({ maxHeaderSize: 128 * 1024 }, listenerOf(answer))
   server.listen(unixPathOf(unit.address))
   await once(server, "listening")
   const close = async () => {
@@ -149,9 +149,9 @@ export async function startUnit(folder: string, id: string, handler: RequestList
 }
 
 /** An edge with one route `chat` that is served by one unit. */
-export async function edgeWithUnit(handler: RequestListener, env: Record<string, string> = {}) {
+export async function edgeWithUnit(answer: Answer, env: Record<string, string> = {}) {
   const folder = temporaryFolder()
-  const unit = await startUnit(folder, "u1", handler)
+  const unit = await startUnit(folder, "u1", answer)
   const edge = await startEdge(folder, env)
   await edge.take({ generation: 1, routes: [route("chat", [unit.unit])] })
   const dispose = async () => {

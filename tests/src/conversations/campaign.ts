@@ -62,7 +62,7 @@ export async function conversationsCampaign({
     const conversation = new Conversation(server)
     // What is chosen on a thread depends on how fast the others are: each has a chance of its own.
     const seeds = Array.from({ length: threads }, () => random.between(0, 2 ** 31))
-    await Promise.all(seeds.map((each) => conversation.talk(seededRandom(each))))
+    await conversation.hold(seeds.map(seededRandom))
     const { told, faults } = conversation
     const broken = [...faults, ...brokenRules(server.received, told)]
     report = {
@@ -83,14 +83,22 @@ class Conversation {
   readonly #server: FakeServer
   /** Claims that get lost, and after how many calls. */
   readonly #losing = new Map<string, number>()
+  /** A run may be over before its worker knows that the claim is lost. */
+  readonly #losses: Promise<void>[] = []
 
   constructor(server: FakeServer) {
     this.#server = server
     server.refuse = (call) => ("claim_id" in call && call.claim_id ? this.#refusalOf(call.claim_id) : undefined)
   }
 
+  /** @param randoms  one for each thread */
+  async hold(randoms: readonly Random[]): Promise<void> {
+    await Promise.all(randoms.map((random) => this.#talk(random)))
+    await Promise.all(this.#losses)
+  }
+
   /** Runs on one thread, one after the other. */
-  async talk(random: Random): Promise<void> {
+  async #talk(random: Random): Promise<void> {
     const thread_id = randomUUID()
     const graphId = random.pick(Object.keys(inputs))
     for (let turn = 0, asks = false; turn < turns; turn++) {
@@ -164,7 +172,7 @@ class Conversation {
     if (left === undefined) return undefined
     this.#losing.set(claim, left - 1)
     if (left > 0) return undefined
-    if (left === 0) void this.#noteLoss(claim)
+    if (left === 0) this.#losses.push(this.#noteLoss(claim))
     return { error: "ClaimLost", message: "another attempt executes the run" }
   }
 

@@ -45,8 +45,8 @@ export async function namedPlatform<Authority extends RunningAuthority>(
       const { port } = new URL(platform.agentsUrl)
       const headers = { host: hostName, "x-api-key": platform.apiKey }
       const address = { host: "127.0.0.1", port, servername: hostName, path: "/ok", agent: false }
-      const asked = request({ ...address, ca: authority.caPem, headers }, async (response) =>
-        resolve({ status: response.statusCode, body: await text(response) }),
+      const asked = request({ ...address, ca: authority.caPem, headers }, (response) =>
+        text(response).then((body) => resolve({ status: response.statusCode, body }), reject),
       )
       asked.once("error", reject).end()
     })

@@ -255,9 +255,9 @@ async function challengeFailure(it: {
   const asked = { port: it.httpPort, path: `/.well-known/acme-challenge/${it.token}`, headers: { host: it.name } }
   try {
     const { status, body } = await new Promise<{ status: number | undefined; body: string }>((resolve, reject) => {
-      const sent = httpRequest(asked, async (response) => {
-        resolve({ status: response.statusCode, body: await text(response) })
-      })
+      const sent = httpRequest(asked, (response) =>
+        text(response).then((body) => resolve({ status: response.statusCode, body }), reject),
+      )
       sent.once("error", reject).end()
     })
     if (status !== 200) return `Invalid response from http://${it.name}${asked.path}: ${status}`

@@ -2,9 +2,8 @@
  * A git host's API for commit statuses, as GitHub, GitLab, Gitea and Bitbucket document theirs: paths, headers, accepted
  * values and status codes. The hosts themselves cannot run here.
  */
-import { once } from "node:events"
-import { createServer, type IncomingMessage } from "node:http"
-import type { AddressInfo } from "node:net"
+import type { IncomingMessage } from "node:http"
+import { portServer } from "@superstep/toolkit/testing/http-server"
 
 export interface ReceivedStatus {
   readonly path: string
@@ -57,7 +56,7 @@ const apis: readonly Api[] = [
 
 /** @param token  the only one that it accepts */
 export async function fakeGitHost(token: string): Promise<FakeGitHost> {
-  const server = createServer(async (request, response) => {
+  const server = await portServer(async (request, response) => {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk as Buffer)
     const path = request.url ?? ""
@@ -72,17 +71,6 @@ export async function fakeGitHost(token: string): Promise<FakeGitHost> {
     it.received.push({ path, body })
     return answer(201, JSON.stringify({ id: it.received.length, state: body.state }))
   })
-  server.listen(0, "127.0.0.1")
-  await once(server, "listening")
-  const it: FakeGitHost = {
-    host: `127.0.0.1:${(server.address() as AddressInfo).port}`,
-    received: [],
-    instead: undefined,
-    [Symbol.asyncDispose]: async () => {
-      server.closeAllConnections()
-      server.close()
-      await once(server, "close")
-    },
-  }
+  const it: FakeGitHost = { ...server, received: [], instead: undefined }
   return it
 }

@@ -1,8 +1,7 @@
 /** A receiver of webhooks: a real HTTP server that records its requests and answers as the test says. */
-import { once } from "node:events"
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http"
-import type { AddressInfo } from "node:net"
+import type { IncomingHttpHeaders, ServerResponse } from "node:http"
 import { text } from "node:stream/consumers"
+import { portServer } from "../../testing/http-server.js"
 
 export interface ReceivedCall {
   readonly method: string
@@ -24,19 +23,11 @@ export async function startReceiver(
   answer: (reply: ServerResponse, n: number) => void = (reply) => reply.end("thanks"),
 ): Promise<Receiver> {
   const calls: ReceivedCall[] = []
-  const server = createServer((request, reply) => {
-    void text(request).then((body) => {
-      const { method = "", url: path = "", headers } = request
-      calls.push({ method, path, headers, body, json: body === "" ? undefined : JSON.parse(body) })
-      answer(reply, calls.length)
-    })
+  const server = await portServer(async (request, reply) => {
+    const body = await text(request)
+    const { method = "", url: path = "", headers } = request
+    calls.push({ method, path, headers, body, json: body === "" ? undefined : JSON.parse(body) })
+    answer(reply, calls.length)
   })
-  server.listen(0, "127.0.0.1")
-  await once(server, "listening")
-  const { port } = server.address() as AddressInfo
-  const stop = async () => {
-    server.closeAllConnections()
-    await new Promise((resolve) => server.close(resolve))
-  }
-  return { url: `http://127.0.0.1:${port}/hook`, port, calls, [Symbol.asyncDispose]: stop }
+  return { ...server, url: `${server.origin}/hook`, calls }
 }
