@@ -3,9 +3,9 @@
  * file of their own.
  */
 import assert from "node:assert/strict"
-import { randomInt } from "node:crypto"
 import { test } from "node:test"
 import { skip } from "@superstep/toolkit/testing/processes"
+import { seedOfCommit } from "@superstep/toolkit/testing/seed-of-commit"
 import { runsLongTests } from "@superstep/toolkit/testing/wide-tests"
 import { campaign } from "./campaign.js"
 import { chaosLanguages } from "./languages.js"
@@ -18,7 +18,7 @@ for (const { name, env, skip: withoutLanguage } of chaosLanguages) {
   test(`after ${kills} kills no run in ${name} is lost, no committed node has run again, and no stream has a hole`, {
     skip: skip || withoutLanguage,
   }, async (t) => {
-    const seed = randomInt(2 ** 31)
+    const seed = seedOfCommit()
     t.diagnostic(`seed ${seed}`)
 
     const report = await campaign({ kills, seed, env })

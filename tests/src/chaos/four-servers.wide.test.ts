@@ -1,8 +1,8 @@
 /** The campaign of `campaign.wide.test.ts` against four servers, which are also paused and cut off from Postgres. */
 import assert from "node:assert/strict"
-import { randomInt } from "node:crypto"
 import { test } from "node:test"
 import { skip } from "@superstep/toolkit/testing/processes"
+import { seedOfCommit } from "@superstep/toolkit/testing/seed-of-commit"
 import { runsLongTests } from "@superstep/toolkit/testing/wide-tests"
 import { campaign } from "./campaign.js"
 import { renderReport } from "./report.js"
@@ -15,7 +15,7 @@ const several = runsLongTests
 test("four servers that are killed, paused beyond their leases and cut off from Postgres lose and repeat nothing", {
   skip,
 }, async (t) => {
-  const seed = randomInt(2 ** 31)
+  const seed = seedOfCommit()
   t.diagnostic(`seed ${seed}`)
 
   const report = await campaign({ ...several, seed })

@@ -3,9 +3,9 @@
  * one does the other continues, joins and cancels.
  */
 import assert from "node:assert/strict"
-import { randomInt } from "node:crypto"
 import { test } from "node:test"
 import { skip as withoutProc } from "@superstep/toolkit/testing/processes"
+import { seedOfCommit } from "@superstep/toolkit/testing/seed-of-commit"
 import { campaign } from "../chaos/campaign.js"
 import { renderReport } from "../chaos/report.js"
 import { severalServers } from "../chaos/several-servers.js"
@@ -23,7 +23,7 @@ for (const [title, programs] of [
 test("servers that are killed and change their release with each start lose and repeat nothing", {
   skip,
 }, async (t) => {
-  const seed = randomInt(2 ** 31)
+  const seed = seedOfCommit()
   t.diagnostic(`seed ${seed}`)
 
   const report = await campaign({ kills: 6, seed, mains })
