@@ -1,6 +1,7 @@
 /** Requests of A2A clients: the parameters of each method, and the graph input that a message gives. Pure. */
 import { checkExact } from "@superstep/toolkit/http/exact-number"
 import { z } from "zod"
+import { jsonObject } from "../http/parameters.js"
 import { codes, RpcError } from "./wire.js"
 
 const part = z.looseObject({
@@ -20,8 +21,6 @@ const configuration = z
   })
   .nullish()
 
-const anObject = z.record(z.string(), z.unknown())
-
 export const sendParams = z.looseObject({
   message: z.looseObject({
     role: z.string(),
@@ -32,7 +31,7 @@ export const sendParams = z.looseObject({
     taskId: z.string().nullish(),
   }),
   configuration,
-  context: anObject.nullish(),
+  context: jsonObject.nullish(),
 })
 export type SendParams = z.output<typeof sendParams>
 
@@ -67,7 +66,7 @@ function contentOf(parts: Parts) {
     throw new RpcError(codes.contentType, "only text and data parts are supported, not files")
   }
   const objects = data.map((each) => {
-    const parsed = anObject.safeParse(each)
+    const parsed = jsonObject.safeParse(each)
     if (parsed.success) return parsed.data
     throw new RpcError(codes.invalidParams, "params.message.parts: data must be an object")
   })

@@ -3,16 +3,15 @@ import { InvalidInput } from "@superstep/toolkit/errors/errors"
 import { checkExact } from "@superstep/toolkit/http/exact-number"
 import { parseJson } from "@superstep/toolkit/http/json"
 import { z } from "zod"
+import { jsonObject } from "../http/parameters.js"
 import type { GraphDefaults } from "./assistant.js"
-
-const anObject = z.record(z.string(), z.unknown())
 
 const graphConfigs = z.record(
   z.string(),
   z
     .looseObject({
-      configurable: anObject.optional(),
-      metadata: anObject.optional(),
+      configurable: jsonObject.optional(),
+      metadata: jsonObject.optional(),
       tags: z.array(z.string()).optional(),
       recursion_limit: z.int().positive().optional(),
       context: z.unknown().optional(),

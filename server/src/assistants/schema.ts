@@ -1,18 +1,16 @@
 /** Schemas of requests and responses about assistants (agent-server-api §2.3, §4). */
 import { z } from "zod"
 import { pageFields, pageQueryFields } from "../http/pagination.js"
-import { plainText, queryFlag, uuid } from "../http/parameters.js"
+import { jsonObject, plainText, queryFlag, uuid } from "../http/parameters.js"
 import { assistantFields } from "./assistant.js"
-
-const anObject = z.record(z.string(), z.unknown())
 
 /** Null means the same as absent: a graph must not get `null` as its limit. */
 const config = z
   .looseObject({
     tags: z.array(z.string()).nullish(),
     recursion_limit: z.int().positive().nullish(),
-    configurable: anObject.nullish(),
-    metadata: anObject.nullish(),
+    configurable: jsonObject.nullish(),
+    metadata: jsonObject.nullish(),
   })
   .transform((fields) => Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null)))
 
@@ -25,8 +23,8 @@ export const newAssistant = z
     graph_id: plainText,
     assistant_id: uuid.nullish(),
     config: config.nullish(),
-    context: anObject.nullish(),
-    metadata: anObject.nullish(),
+    context: jsonObject.nullish(),
+    metadata: jsonObject.nullish(),
     if_exists: z.enum(["raise", "do_nothing"]).nullish(),
     name: name.nullish(),
     description: description.nullish(),
@@ -38,15 +36,15 @@ export const assistantPatch = z
   .object({
     graph_id: plainText.nullish(),
     config: config.nullish(),
-    context: anObject.nullish(),
-    metadata: anObject.nullish(),
+    context: jsonObject.nullish(),
+    metadata: jsonObject.nullish(),
     name: name.nullish(),
     description: description.nullish(),
   })
   .meta({ id: "AssistantPatch" })
 export type AssistantPatchBody = z.output<typeof assistantPatch>
 
-const filters = { metadata: anObject.nullish(), graph_id: plainText.nullish(), name: plainText.nullish() }
+const filters = { metadata: jsonObject.nullish(), graph_id: plainText.nullish(), name: plainText.nullish() }
 
 const sortFields = ["assistant_id", "graph_id", "name", "created_at", "updated_at"] as const
 const order = { sort_by: z.enum(sortFields).nullish(), sort_order: z.enum(["asc", "desc"]).nullish() }
@@ -73,7 +71,7 @@ export const assistantParams = z.object({ assistant_id: z.string().min(1) })
 export const deleteQuery = z.object({ delete_threads: queryFlag })
 
 export const versionSearch = z
-  .object({ metadata: anObject.nullish(), ...pageFields })
+  .object({ metadata: jsonObject.nullish(), ...pageFields })
   .meta({ id: "AssistantVersionsRequest" })
 
 // Versions are counted in four bytes.
@@ -90,9 +88,9 @@ export const assistant = z
     graph_id: z.string(),
     name: z.string(),
     description: z.string().nullable(),
-    config: anObject,
-    context: anObject,
-    metadata: anObject,
+    config: jsonObject,
+    context: jsonObject,
+    metadata: jsonObject,
     version: z.int(),
     created_at: z.string(),
     updated_at: z.string(),
@@ -135,7 +133,7 @@ export const drawing = z
 export const subgraphParams = assistantParams.extend({ namespace: z.string().min(1) })
 export const subgraphQuery = z.object({ recurse: queryFlag })
 
-const jsonSchema = z.record(z.string(), z.unknown()).nullable()
+const jsonSchema = jsonObject.nullable()
 export const graphSchemas = z
   .object({
     graph_id: z.string(),

@@ -1,12 +1,10 @@
 /** Schemas of requests and responses about crons (agent-server-api §2.9, §8). */
 import { z } from "zod"
 import { pageFields } from "../http/pagination.js"
-import { plainText, uuid } from "../http/parameters.js"
+import { jsonObject, plainText, uuid } from "../http/parameters.js"
 import { newRun } from "../runs/schema.js"
 import { cronFields } from "./cron.js"
 import { isTimezone, maxScheduleChars, scheduleProblem } from "./schedule.js"
-
-const anObject = z.record(z.string(), z.unknown())
 
 const schedule = plainText.max(maxScheduleChars).superRefine((text, context) => {
   const message = scheduleProblem(text)
@@ -43,7 +41,7 @@ const planFields = {
   end_time: moment.nullish(),
   enabled: z.boolean().nullish(),
   on_run_completed: z.enum(["delete", "keep"]).nullish(),
-  metadata: anObject.nullish(),
+  metadata: jsonObject.nullish(),
 }
 
 /** The body of both routes that create a cron. */
@@ -68,7 +66,7 @@ const filters = {
   assistant_id: z.string().nullish(),
   thread_id: uuid.nullish(),
   enabled: z.boolean().nullish(),
-  metadata: anObject.nullish(),
+  metadata: jsonObject.nullish(),
 }
 
 export const cronSearch = z
@@ -102,9 +100,9 @@ export const cron = z
     created_at: z.string(),
     updated_at: z.string(),
     user_id: z.string().nullable(),
-    payload: anObject,
+    payload: jsonObject,
     next_run_date: z.string().nullable(),
-    metadata: anObject,
+    metadata: jsonObject,
     enabled: z.boolean(),
     disabled_reason: z.string().nullable(),
   })

@@ -2,6 +2,7 @@
 import { parseJson } from "@superstep/toolkit/http/json"
 import { z } from "zod"
 
+export { jsonObject } from "@superstep/toolkit/http/json-object"
 export { plainText } from "@superstep/toolkit/text/storable"
 
 /**

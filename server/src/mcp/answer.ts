@@ -13,6 +13,7 @@ import type { Context } from "hono"
 import { z } from "zod"
 import type { Caller } from "../auth/caller.js"
 import { callerOf } from "../http/caller-of.js"
+import { jsonObject } from "../http/parameters.js"
 import { callTool, findTools, listTools, type McpParts } from "./operations.js"
 
 export type McpServerParts = McpParts & { readonly version: string }
@@ -141,7 +142,7 @@ const argumentsIn = (message: unknown): unknown =>
   z.object({ params: z.object({ arguments: z.unknown() }) }).safeParse(message).data?.params.arguments
 
 const contextIn = (message: unknown): unknown =>
-  z.object({ params: z.object({ context: z.record(z.string(), z.unknown()) }) }).safeParse(message).data?.params.context
+  z.object({ params: z.object({ context: jsonObject }) }).safeParse(message).data?.params.context
 
 /**
  * MCP says that a lost connection is no cancellation, so a client asks for that: `params._meta["superstep/on_disconnect"]` is `cancel`.

@@ -7,7 +7,7 @@ import { type Api, addRoute } from "@superstep/toolkit/http/route"
 import type { Context } from "hono"
 import { z } from "zod"
 import type { Streams } from "../events/streams.js"
-import { queryFlag } from "../http/parameters.js"
+import { jsonObject, queryFlag } from "../http/parameters.js"
 import type { Metrics } from "../metrics/metrics.js"
 import type { Readiness } from "../serving/readiness.js"
 import type { Workers } from "../workers/port.js"
@@ -56,7 +56,7 @@ export function addMetaRoutes(api: Api, parts: MetaParts): void {
     responses: isOk,
     handle: answersOk,
   })
-  const info = { description: "Versions and flags", schema: z.record(z.string(), z.unknown()) }
+  const info = { description: "Versions and flags", schema: jsonObject }
   addRoute(api, {
     method: "get",
     path: "/info",
@@ -94,7 +94,7 @@ export function addReference(api: Api, document: DocumentOptions, prefixOf: (c: 
     path: "/openapi.json",
     summary: "Get this document",
     tags,
-    responses: { 200: { description: "OpenAPI 3.1", schema: z.record(z.string(), z.unknown()) } },
+    responses: { 200: { description: "OpenAPI 3.1", schema: jsonObject } },
     handle: ({ c }) => c.json(documentFor(prefixOf(c))),
   })
   addRoute(api, {

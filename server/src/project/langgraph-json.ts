@@ -2,6 +2,7 @@
  * The schema of `langgraph.json` (agent-server-api §17). Objects are open: an unknown key is a warning, not an error.
  * `fields.ts` describes what each field does.
  */
+import { jsonObject } from "@superstep/toolkit/http/json-object"
 import { z } from "zod"
 import { languageOf } from "../workers/languages.js"
 
@@ -103,19 +104,17 @@ const checkpointer = z.looseObject({
       sweep_limit: z.int().positive().optional(),
     })
     .optional(),
-  serde: z.record(z.string(), z.unknown()).optional(),
+  serde: jsonObject.optional(),
 })
-
-const anything = z.record(z.string(), z.unknown())
 
 const auth = z.looseObject({
   path: codePath.optional(),
   disable_studio_auth: z.boolean().optional(),
   openapi: z
     .looseObject({
-      securitySchemes: anything.optional(),
-      security: z.array(anything).optional(),
-      paths: anything.optional(),
+      securitySchemes: jsonObject.optional(),
+      security: z.array(jsonObject).optional(),
+      paths: jsonObject.optional(),
     })
     .optional(),
   cache: z
@@ -182,7 +181,7 @@ const fields = z.looseObject({
   pip_config_file: z.string().optional(),
   pip_installer: z.enum(["auto", "pip", "uv"]).optional(),
   keep_pkg_tools: z.union([z.boolean(), z.array(z.string())]).optional(),
-  source: z.record(z.string(), z.unknown()).optional(),
+  source: jsonObject.optional(),
   $schema: z.string().optional(),
 })
 

@@ -4,7 +4,7 @@ import { type Api, addRoute } from "@superstep/toolkit/http/route"
 import { z } from "zod"
 import { callerOf } from "../http/caller-of.js"
 import { pageHeaders, pageQueryFields } from "../http/pagination.js"
-import { uuid } from "../http/parameters.js"
+import { jsonObject, uuid } from "../http/parameters.js"
 import type { Runs } from "./parts.js"
 import { waitReasons } from "./queue-entry.js"
 import { readQueue } from "./queue-operations.js"
@@ -28,7 +28,7 @@ const queuedRun = z
     status: z.enum(["pending", "running"]),
     attempt: z.int().describe("Attempts so far; 0 before the first one"),
     multitask_strategy: z.enum(multitaskStrategies),
-    metadata: z.record(z.string(), z.unknown()),
+    metadata: jsonObject,
     created_at: z.string(),
     since: z.string().describe("Since when it waits, or since when its present attempt executes"),
     position: z.int().nullable().describe("From 1, among the waiting runs that the caller may see; null with `run_id`"),

@@ -3,11 +3,9 @@ import { parseJsonBody } from "@superstep/toolkit/http/body"
 import { RawJson, rawJson } from "@superstep/toolkit/http/json"
 import { z } from "zod"
 import { pageQueryFields } from "../http/pagination.js"
-import { plainText, queryFlag, queryList, uuid } from "../http/parameters.js"
+import { jsonObject, plainText, queryFlag, queryList, uuid } from "../http/parameters.js"
 import type { RunRow } from "./queries.js"
 import { multitaskStrategies, runStatuses, streamModes } from "./run.js"
-
-export const anObject = z.record(z.string(), z.unknown())
 
 const streamMode = z.enum(streamModes)
 const nodeNames = z.union([z.literal("*"), z.array(z.string())], 'expected "*" or a list of node names')
@@ -15,7 +13,7 @@ const nodeNames = z.union([z.literal("*"), z.array(z.string())], 'expected "*" o
 const send = z.object({ node: z.string(), input: z.unknown().optional() })
 const command = z
   .object({
-    update: z.union([anObject, z.array(z.tuple([z.string(), z.unknown()]))]).nullish(),
+    update: z.union([jsonObject, z.array(z.tuple([z.string(), z.unknown()]))]).nullish(),
     resume: z.unknown().optional(),
     goto: z.union([z.string(), send, z.array(z.union([z.string(), send]))]).nullish(),
   })
@@ -24,14 +22,14 @@ const command = z
 const config = z.looseObject({
   tags: z.array(z.string()).nullish(),
   recursion_limit: z.int().positive().nullish(),
-  configurable: anObject.nullish(),
-  metadata: anObject.nullish(),
+  configurable: jsonObject.nullish(),
+  metadata: jsonObject.nullish(),
 })
 
 const checkpoint = z.looseObject({
   checkpoint_id: z.string().nullish(),
   checkpoint_ns: z.string().nullish(),
-  checkpoint_map: anObject.nullish(),
+  checkpoint_map: jsonObject.nullish(),
 })
 
 /** A URL to call, or a path of the project's own routes. */
@@ -45,9 +43,9 @@ export const newRun = z
     run_id: uuid.nullish(),
     input: z.unknown().optional(),
     command: command.nullish(),
-    metadata: anObject.nullish(),
+    metadata: jsonObject.nullish(),
     config: config.nullish(),
-    context: anObject.nullish(),
+    context: jsonObject.nullish(),
     stream_mode: z.union([streamMode, z.array(streamMode)]).nullish(),
     stream_subgraphs: z.boolean().nullish(),
     stream_resumable: z.boolean().nullish(),
@@ -155,8 +153,8 @@ const runFields = {
   created_at: z.string(),
   updated_at: z.string(),
   status: z.enum(runStatuses),
-  metadata: anObject,
-  kwargs: anObject,
+  metadata: jsonObject,
+  kwargs: jsonObject,
   multitask_strategy: z.enum(multitaskStrategies),
   attempt: z.int(),
   error: runError.nullable(),
@@ -213,7 +211,7 @@ export const listQuery = z.object({
   metadata: z
     .string()
     .transform((text, context) => {
-      const parsed = anObject.safeParse(jsonOf(text))
+      const parsed = jsonObject.safeParse(jsonOf(text))
       if (parsed.success) return parsed.data
       context.addIssue({ code: "custom", message: "expected a JSON object" })
       return z.NEVER

@@ -4,10 +4,10 @@ import { type Api, addRoute } from "@superstep/toolkit/http/route"
 import { z } from "zod"
 import { callerOf } from "../http/caller-of.js"
 import { pageFields } from "../http/pagination.js"
-import { plainText, uuid } from "../http/parameters.js"
+import { jsonObject, plainText, uuid } from "../http/parameters.js"
 import type { Runs } from "./parts.js"
 import { runStatuses } from "./run.js"
-import { anObject, onlySelected, renderRun, run } from "./schema.js"
+import { onlySelected, renderRun, run } from "./schema.js"
 import { type FoundRun, searchRuns } from "./search-queries.js"
 
 const moment = z.iso.datetime({ offset: true }).transform((text) => new Date(text))
@@ -52,7 +52,7 @@ const runSearch = z.object({
   graph_id: plainText.nullish(),
   revision_id: plainText.nullish().describe("The revision that executes, or executed, its last attempt"),
   user_id: plainText.nullish().describe("The `identity` of the caller that asked for the run"),
-  metadata: anObject.nullish().describe("What the run's metadata must contain"),
+  metadata: jsonObject.nullish().describe("What the run's metadata must contain"),
   error: plainText.max(1000).nullish().describe("Occurs in the name or message of the run's error, in any case"),
   created_after: moment.nullish().describe("Requested at this time or later"),
   created_before: moment.nullish().describe("Requested before this time"),

@@ -1,7 +1,7 @@
 /** Schemas of requests and responses about the store (agent-server-api §2.10, §9), and of the operations of graphs. */
 import { isPlainText } from "@superstep/toolkit/text/storable"
 import { z } from "zod"
-import { plainText, queryFlag } from "../http/parameters.js"
+import { jsonObject, plainText, queryFlag } from "../http/parameters.js"
 
 const namespace = z.array(z.string())
 
@@ -30,16 +30,15 @@ const page = (usual: number) => ({
     .transform((offset) => offset ?? 0),
 })
 
-const itemValue = z.record(z.string(), z.unknown())
 const refresh = { refresh_ttl: z.boolean().nullish() }
 
 export const newItem = z.object({
   namespace,
   key: plainText,
-  value: itemValue,
+  value: jsonObject,
   index: index.nullish(),
   ttl: ttl.nullish(),
-  if_value: itemValue
+  if_value: jsonObject
     .nullable()
     .optional()
     .describe(
@@ -64,7 +63,7 @@ export const itemToDelete = z.object({ namespace: namespace.nullish(), key: plai
 
 export const itemSearch = z.object({
   namespace_prefix: namespace.nullish(),
-  filter: itemValue.nullish(),
+  filter: jsonObject.nullish(),
   query: z.string().nullish(),
   ...page(10),
   ...refresh,
@@ -82,7 +81,7 @@ export const askedPut = newItem.omit({ if_value: true })
 export const askedItem = z.object({ namespace, key: plainText, ...refresh })
 export const askedSearch = z.object({
   namespace,
-  filter: itemValue.nullish(),
+  filter: jsonObject.nullish(),
   query: z.string().nullish(),
   ...page(10),
   ...refresh,
@@ -104,7 +103,7 @@ export const storeOperation = z.discriminatedUnion("op", [
   z.object({
     op: z.literal("search"),
     namespace_prefix: namespace,
-    filter: itemValue.nullish(),
+    filter: jsonObject.nullish(),
     query: z.string().nullish(),
     ...anyPage,
     ...refresh,
@@ -113,7 +112,7 @@ export const storeOperation = z.discriminatedUnion("op", [
     op: z.literal("put"),
     namespace,
     key: z.string(),
-    value: itemValue.nullable(),
+    value: jsonObject.nullable(),
     index: index.nullish(),
     ttl: ttl.nullish(),
   }),
@@ -130,7 +129,7 @@ export const item = z
   .object({
     namespace: z.array(z.string()),
     key: z.string(),
-    value: itemValue,
+    value: jsonObject,
     created_at: z.string(),
     updated_at: z.string(),
     score: z.number().optional(),

@@ -1,9 +1,9 @@
 /** Schemas of the newer streaming protocol's requests (protocol-v2 §1.3–1.5). */
 import { z } from "zod"
+import { jsonObject } from "../http/parameters.js"
 import { newRun } from "../runs/schema.js"
 
 const namespace = z.array(z.string())
-const anObject = z.record(z.string(), z.unknown())
 
 const filterFields = {
   channels: z.array(z.string()),
@@ -18,7 +18,7 @@ export type EventFilterBody = z.output<typeof eventFilter>
 export const subscription = z.object(filterFields)
 
 export const command = z
-  .object({ id: z.int().min(0), method: z.string(), params: anObject.nullish() })
+  .object({ id: z.int().min(0), method: z.string(), params: jsonObject.nullish() })
   .meta({ id: "ThreadCommand" })
 export type Command = z.output<typeof command>
 
@@ -26,7 +26,7 @@ export const commandReply = z
   .object({
     type: z.enum(["success", "error"]),
     id: z.int().nullable(),
-    result: anObject.optional(),
+    result: jsonObject.optional(),
     error: z.string().optional(),
     message: z.string().optional(),
     doc_url: z.string().optional(),

@@ -1,14 +1,12 @@
 /** Schemas of requests and responses about whole threads (agent-server-api §2.4, §5). Null means the same as absent. */
 import { z } from "zod"
 import { pageFields } from "../http/pagination.js"
-import { plainText, queryList, uuid } from "../http/parameters.js"
+import { jsonObject, plainText, queryList, uuid } from "../http/parameters.js"
 import { extractPath } from "./extract.js"
 import { supersteps } from "./state-schema.js"
 import { threadStatuses } from "./thread.js"
 
 export const threadParams = z.object({ thread_id: uuid })
-
-const jsonObject = z.record(z.string(), z.unknown())
 
 // A hundred years. A much longer time would give an expiry date that Postgres cannot represent.
 const maxMinutes = 52_560_000

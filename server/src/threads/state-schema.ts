@@ -1,6 +1,6 @@
 /** Schemas of requests and responses about a thread's state (agent-server-api §2.5, §2.6, §5.10–5.13). */
 import { z } from "zod"
-import { plainText, queryFlag, queryList, uuid } from "../http/parameters.js"
+import { jsonObject, plainText, queryFlag, queryList, uuid } from "../http/parameters.js"
 import type { StatePlace } from "./state-operations.js"
 
 export const stateParams = z.object({ thread_id: uuid, checkpoint_id: uuid })
@@ -73,12 +73,12 @@ export const historyBody = z.object({
     .nullish()
     .transform((given) => given ?? 10),
   before: checkpointId.nullish(),
-  metadata: z.record(z.string(), z.unknown()).nullish(),
+  metadata: jsonObject.nullish(),
   checkpoint: checkpoint.nullish(),
   select,
 })
 
-const values = z.union([z.record(z.string(), z.unknown()), z.array(z.unknown())], {
+const values = z.union([jsonObject, z.array(z.unknown())], {
   error: "expected an object, a list, or null",
 })
 
