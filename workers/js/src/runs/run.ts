@@ -39,7 +39,7 @@ export const currentRun = new AsyncLocalStorage<Run>()
 // come, and the run must end anyway.
 const lateCheckpointMs = 5_000
 
-type Ending = "cancelled" | "failed" | "abandoned" | "drained"
+type Ending = "cancelled" | "failed" | "drained"
 
 /** Any value can be thrown, also `undefined`. */
 interface Problem {
@@ -131,7 +131,7 @@ export class Run {
   }
 
   pauseEvents(): void {
-    if (this.#ending === undefined) this.#pause.begin()
+    if (this.#ending === undefined && !this.#lost) this.#pause.begin()
   }
 
   resumeEvents(): void {
@@ -146,8 +146,19 @@ export class Run {
   #end(ending: Ending, reason: unknown): void {
     if (this.#isOver) return
     this.#ending ??= ending
-    if (this.#ending === "abandoned") this.#recorder?.drop()
     if (this.#ending === "cancelled") this.#recorder?.cancel(reason)
+    this.#stop(reason)
+  }
+
+  /** Whatever ended the run before: from now on nothing is sent for it. */
+  #lose(refusal: CallFailed): void {
+    this.#lost = refusal
+    if (this.#isOver) return
+    this.#recorder?.drop()
+    this.#stop(refusal)
+  }
+
+  #stop(reason: unknown): void {
     this.#pause.end()
     this.#abort.abort(reason)
   }
@@ -235,7 +246,7 @@ export class Run {
 
   /** @returns  a promise to wait for while the socket is full, or the events are paused */
   #emit(events: readonly WireEvent[]): Promise<void> | undefined {
-    if (this.#isOver || this.#ending === "abandoned") return undefined
+    if (this.#isOver || this.#lost) return undefined
     const paused = this.#pause.over()
     if (paused !== undefined) return paused.then(() => this.#emit(events))
     const { run_id, claim_id } = this.#request.frame
@@ -255,10 +266,7 @@ export class Run {
     try {
       return await this.#connection.call(fields, payload)
     } catch (error) {
-      if (error instanceof CallFailed && error.name === "ClaimLost") {
-        this.#lost = error
-        this.#end("abandoned", error)
-      }
+      if (error instanceof CallFailed && error.name === "ClaimLost") this.#lose(error)
       throw error
     }
   }
@@ -279,7 +287,7 @@ export class Run {
     this.#isOver = true
     this.#cancel.end()
     this.#checkpoints.close(new Error(`run ${this.#request.frame.run_id} is over`))
-    if (this.#ending !== "abandoned") this.#done(state, problem)
+    if (!this.#lost) this.#done(state, problem)
   }
 
   /** No message and no subgraph stays open. A drained run goes on elsewhere. */
@@ -294,7 +302,7 @@ export class Run {
 
   /** The saver remembers the newest checkpoint, so this needs no call to the server. */
   async #finalState(): Promise<StateSnapshot | undefined> {
-    if (this.#ending === "abandoned" || this.#ending === "drained") return undefined
+    if (this.#lost || this.#ending === "drained") return undefined
     if (this.#checkpoints.newest() === undefined) return undefined
     return await this.#graph?.getState({ configurable: { thread_id: this.#request.frame.thread_id } })
   }

@@ -44,7 +44,7 @@ _cancel_grace_seconds = 1
 # come, and the run must end anyway.
 _late_checkpoint_seconds = 5
 
-Ending = Literal["cancelled", "failed", "abandoned", "drained"]
+Ending = Literal["cancelled", "failed", "drained"]
 
 
 class Run:
@@ -141,7 +141,7 @@ class Run:
         self._end("failed")
 
     def pause_events(self) -> None:
-        if self._ending is None:
+        if self._ending is None and self._lost is None:
             self._may_send.clear()
 
     def resume_events(self) -> None:
@@ -151,8 +151,18 @@ class Run:
         if self._is_over:
             return
         self._ending = self._ending or ending
-        if self._ending == "abandoned" and self._recorder is not None:
+        self._stop()
+
+    def _lose(self, refusal: CallFailed) -> None:
+        """Whatever ended the run before: from now on nothing is sent for it."""
+        self._lost = refusal
+        if self._is_over:
+            return
+        if self._recorder is not None:
             self._recorder.drop()
+        self._stop()
+
+    def _stop(self) -> None:
         self._link.stop()
         self._may_send.set()
         self._stopped.set()
@@ -273,7 +283,7 @@ class Run:
         self._emit(events)
 
     def _emit(self, events: Iterable[WireEvent]) -> None:
-        if self._is_over or self._ending == "abandoned":
+        if self._is_over or self._lost is not None:
             return
         for event in events:
             header = {"type": "event", **self._request.claim, "event": event.name, "payload": ["data"]}
@@ -292,8 +302,7 @@ class Run:
             return await self._connection.call(fields, lines)
         except CallFailed as error:
             if error.name == "ClaimLost":
-                self._lost = error
-                self._end("abandoned")
+                self._lose(error)
             raise
 
     async def _finish(self, problem: BaseException | None) -> None:
@@ -312,7 +321,7 @@ class Run:
         self._is_over = True
         self._cancel.end()
         self._link.close(RuntimeError(f"run {self._request.run_id} is over"))
-        if self._ending != "abandoned":
+        if self._lost is None:
             self._done(state, self._failed(problem))
 
     def _failed(self, problem: BaseException | None) -> BaseException | None:
@@ -322,7 +331,7 @@ class Run:
 
     async def _final_state(self) -> StateSnapshot | None:
         """The link remembers the newest checkpoint, so this needs no call to the server."""
-        if self._ending in ("abandoned", "drained") or self._graph is None or self._link.newest() is None:
+        if self._lost is not None or self._ending == "drained" or self._graph is None or self._link.newest() is None:
             return None
         return await self._graph.aget_state(self._thread)
 
