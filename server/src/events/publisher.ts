@@ -58,7 +58,6 @@ export class Publisher {
   readonly threadId: string
   readonly #options: PublisherOptions
   #seq: number
-  /** The last event that clients got. */
   #delivered: number
   #isWatched: boolean
   #isLogged: boolean
@@ -82,6 +81,11 @@ export class Publisher {
     this.#protocol = hasProtocolEvents ? "from_start" : "none"
     this.#slowReaderBudgetMs = slowReaderBudgetMs
     journal.whenLogged = (events, places) => this.#sendLogged(events, places)
+  }
+
+  /** The id of the last event that clients got. */
+  get delivered(): number {
+    return this.#delivered
   }
 
   get isLogged(): boolean {

@@ -272,12 +272,12 @@ export class Streams {
   }
 
   /**
-   * Ends the subscribers of a run that is over and whose log is tailed from a place on: an end in the log after that place comes after all
-   * that the log has before it.
+   * Ends the subscribers of a run that is over and whose log is tailed from a place on: once they have what the log has after that place. Its
+   * end is there, or comes: from the server that ended the run, or from the sweep (`OverdueEnds`).
    */
   async endTailed(runId: string, after: number, ended: EndOfRun): Promise<void> {
     const last = await lastLoggedEvent(this.#options.db, runId)
-    if (last?.event === "end" && last.seq > after) this.runs.wake(runId)
+    if (last !== undefined && last.seq > after) this.runs.wake(runId)
     else this.#endAll(runId, ended)
   }
 

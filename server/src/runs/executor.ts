@@ -15,7 +15,6 @@ import { toJsonText } from "@superstep/toolkit/http/json"
 import type { Log } from "@superstep/toolkit/log/log"
 import { type Clock, realClock } from "@superstep/toolkit/time/clock"
 import type { Journal } from "../checkpoints/journal.js"
-import { firstSeq } from "../events/event.js"
 import type { AppendedEvents } from "../events/queries.js"
 import type { Streams } from "../events/streams.js"
 import { leaseTimes } from "../servers/lease-times.js"
@@ -350,13 +349,13 @@ export class Executor {
   }
 
   /** Keeps sending this server's clients the events of a run that another server has, or will have (X5). */
-  async #serveElsewhere({ claim: { runId, attempt }, journal }: Attempt): Promise<void> {
+  async #serveElsewhere({ claim: { runId }, journal, publisher }: Attempt): Promise<void> {
     const { streams, log } = this.#options
     if (!streams.runs.has(runId)) return
     log.info({ run_id: runId, promise: "D11" }, "clients of a run that has moved on are served from its log")
     await journal.settled()
-    // The clients have all events of this attempt, and need everything that a later attempt has already logged.
-    const after = firstSeq(attempt + 1) - 1
+    // The log may have more of this attempt: what was committed, although the answer was lost; and all that later attempts have logged.
+    const after = publisher.delivered
     // An attempt often leaves because the database is away.
     await this.#options.journal.read(async () => {
       const ended = await tailElsewhere(this.#options, runId, after)

@@ -4,12 +4,14 @@ import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import { test } from "node:test"
 import type { Database } from "@superstep/toolkit/db/database"
-import { sql } from "@superstep/toolkit/db/sql"
+import { type Sql, sql } from "@superstep/toolkit/db/sql"
 import { DatabaseUnavailable } from "@superstep/toolkit/db/unavailable"
 import { NotFound } from "@superstep/toolkit/errors/errors"
+import { fieldsOf } from "@superstep/toolkit/testing/fields-of"
+import { silent } from "@superstep/toolkit/testing/test-cluster"
 import { until } from "@superstep/toolkit/testing/until"
 import { putCheckpoint, putWrites } from "../checkpoints/queries.js"
-import { checkpoint, nodeWrite } from "../checkpoints/testing/claimed-runs.js"
+import { checkpoint, gate, nodeWrite } from "../checkpoints/testing/claimed-runs.js"
 import { addRun, attemptOf, cancelRun, createRun, getRun, joinRun, waitForEnd } from "../testing/as-anyone.js"
 import { newThread } from "../testing/creations.js"
 import { endLeases, whileLeasesAreOver } from "../testing/end-leases.js"
@@ -17,6 +19,7 @@ import { body } from "../testing/revisions.js"
 import { freshServer, Listening, serverDatabase, startTestServer, type TestServer } from "../testing/test-server.js"
 import { untilBlocked } from "../testing/until-blocked.js"
 import { findUnheldClaims, releaseRun } from "./claims.js"
+import { OverdueEnds } from "./overdue-ends.js"
 import { watchRun } from "./queries.js"
 import { workerLost } from "./run.js"
 
@@ -158,6 +161,79 @@ test("clients of a run that another server has ended meanwhile get its events be
   await until(() => client.hasEnded, { what: "the end of the stream" })
 
   assert.deepEqual(client.names.slice(-3), ["metadata", "values", "end"])
+})
+
+test("clients of a run that is over and whose log has no end yet get its events first (X5, B3)", async () => {
+  await using db = await serverDatabase()
+  const looked = gate()
+  /** The log is read only when it is known that it has no end. */
+  const reading = (own: Database): Database => ({
+    ...own,
+    rows: async <Row extends object>(statement: Sql) => {
+      if (statement.render().text.includes("from run_events")) await looked.opened
+      return own.rows<Row>(statement)
+    },
+    row: async <Row extends object>(statement: Sql) => {
+      const row = await own.row<Row>(statement)
+      if (row && "event" in row) looked.open()
+      return row
+    },
+  })
+  await using former = await startTestServer(db, { wrapDb: reading })
+  const client = new Listening()
+  const { runId } = await addRun(former, { subscriber: client, stream_resumable: true })
+  await attemptOf(former, runId)
+  await former.loop.stop()
+  await using next = await startTestServer(db)
+  await endLeases(db, former.claimer.serverId)
+  const second = await attemptOf(next, runId, 2)
+  second.emit("values", { from: 2 })
+  second.done({ status: "error", error: { error: "ValueError", message: "no" } })
+  await waitForEnd(next, runId)
+  await db.run(sql`delete from run_events where run_id = ${runId} and event in ('error', 'end')`)
+
+  await former.executor.renew()
+  await looked.opened
+  const ends = new OverdueEnds()
+  const sweep = () => ends.announceMissingEnds({ db: former.db, streams: former.streams, log: silent })
+  await until(() => client.names.includes("values"), { what: "the events of the other server" })
+  await sweep()
+  await sweep()
+  await until(() => client.hasEnded, { what: "the end of the stream" })
+
+  assert.deepEqual(client.names, ["metadata", "metadata", "values", "error", "end"])
+})
+
+test("a server that stops before it knows of its last commits gives its clients what the log has of them (X5)", async () => {
+  let isLosing = false
+  const losing = (own: Database): Database => ({
+    ...own,
+    rows: async <Row extends object>(statement: Sql) => {
+      const rows = await own.rows<Row>(statement)
+      if (isLosing && statement.render().text.includes("commit_attempts"))
+        throw new DatabaseUnavailable("the answer is lost", 1000)
+      return rows
+    },
+  })
+  await using server = await freshServer({ wrapDb: losing })
+  const client = new Listening()
+  const { runId } = await addRun(server, { subscriber: client, stream_resumable: true })
+  const run = await attemptOf(server, runId)
+  run.emit("values", { n: 1 })
+  await until(() => client.names.includes("values"), { what: "the first event" })
+
+  isLosing = true
+  server.journal.close()
+  run.emit("values", { n: 2 })
+  run.done({ status: "error", error: { error: "ValueError", message: "no" } })
+  await until(() => client.hasEnded, { what: "the end of the stream" })
+
+  const logged = await server.db.rows<{ seq: number; event: string }>(
+    sql`select seq, event from run_events where run_id = ${runId} order by seq`,
+  )
+  assert.deepEqual(fieldsOf(logged, "event"), ["metadata", "values", "values", "error", "end"])
+  assert.deepEqual(client.names, fieldsOf(logged, "event"))
+  assert.deepEqual(fieldsOf(client.events, "id"), fieldsOf(logged, "seq").map(String))
 })
 
 test("a client that joins a run at the moment of its end gets the end (B3)", async () => {

@@ -61,6 +61,7 @@ export async function occupyPool({ db }: TestServer): Promise<() => Promise<unkn
 export interface TestServer extends Runs, AsyncDisposable {
   readonly workers: ScriptedWorkers
   readonly leases: Db
+  readonly journal: Journal
   readonly loop: ClaimLoop
   readonly peers: Peers
   readonly hints: Hints
@@ -168,7 +169,7 @@ export async function startTestServer(shared: Database, options: TestServerOptio
     await crons.stop()
     await deliveries?.stop()
   }
-  const others = { loop, metrics, tracing, spans, crons, deliveries, crash }
+  const others = { journal, loop, metrics, tracing, spans, crons, deliveries, crash }
   return { ...shares, ...others, [Symbol.asyncDispose]: stop }
 }
 
