@@ -4,7 +4,7 @@ import { oddBodies, oddValues } from "./malformed.js"
 import { type Document, type Route, type RouteBody, routesOf } from "./openapi-routes.js"
 
 // A request that is not answered within this is a hang.
-const patienceMs = 30_000
+const patienceMs = 120_000
 
 const absent = "00000000-0000-4000-8000-000000000000"
 

@@ -1,12 +1,13 @@
 import { z } from "zod"
 
 /** What a user sends as a JSON object: as it is. A copy, which `z.record` makes, would not have a key `__proto__`. */
-export const jsonObject = z
-  .unknown()
-  .check(({ value, issues }) => {
-    if (!isPlainObject(value)) issues.push({ code: "invalid_type", expected: "record", input: value })
-  })
-  .meta({ type: "object", additionalProperties: {} }) as z.ZodType as z.ZodType<Record<string, unknown>>
+export const jsonObject = z.record(z.string(), z.unknown())
 
-const isPlainObject = (value: unknown): boolean =>
-  typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype
+const { parse } = jsonObject._zod
+jsonObject._zod.parse = (payload, context) => (isPlainObject(payload.value) ? payload : parse(payload, context))
+// What other schemas call; it is the same function while a schema has no checks.
+jsonObject._zod.run = jsonObject._zod.parse
+
+function isPlainObject(value: unknown): boolean {
+  return typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype
+}
