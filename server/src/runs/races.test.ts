@@ -35,6 +35,18 @@ const takeBack = (db: Database, runId: string): Promise<void> =>
     await releaseRun(tx, { ...claim, watcher: undefined }, JSON.stringify(workerLost("its server")))
   })
 
+/** A run whose client listens at the server that had it first, and which another server executes now. The first one does not know yet. */
+async function takenOver(db: Database, former: TestServer) {
+  const client = new Listening()
+  const { runId } = await addRun(former, { subscriber: client, stream_resumable: true })
+  await attemptOf(former, runId)
+  await former.loop.stop()
+  const next = await startTestServer(db)
+  await endLeases(db, former.claimer.serverId)
+  const second = await attemptOf(next, runId, 2)
+  return { client, runId, next, second, [Symbol.asyncDispose]: () => next[Symbol.asyncDispose]() }
+}
+
 for (const action of ["interrupt", "rollback"] as const) {
   test(`a run that is claimed at this moment is asked to stop, not ended while its worker executes it (${action})`, async () => {
     await using server = await freshServer({ slots: 0 })
@@ -116,14 +128,8 @@ test("clients of a run that another server took over still get its events, also 
     },
   })
   await using former = await startTestServer(db, { wrapDb: away })
-  const client = new Listening()
-  const { runId } = await addRun(former, { subscriber: client })
-  await attemptOf(former, runId)
-  await former.loop.stop()
-
-  await using next = await startTestServer(db)
-  await endLeases(db, former.claimer.serverId)
-  const second = await attemptOf(next, runId, 2)
+  await using it = await takenOver(db, former)
+  const { client, runId, second } = it
   await former.executor.renew()
   const hasEvent = () => {
     second.emit("values", { from: 2 })
@@ -139,13 +145,8 @@ test("clients of a run that another server took over still get its events, also 
 test("clients of a run that another server has ended meanwhile get its events before its end (X5)", async () => {
   await using db = await serverDatabase()
   await using former = await startTestServer(db)
-  const client = new Listening()
-  const { runId } = await addRun(former, { subscriber: client, stream_resumable: true })
-  await attemptOf(former, runId)
-  await former.loop.stop()
-  await using next = await startTestServer(db)
-  await endLeases(db, former.claimer.serverId)
-  const second = await attemptOf(next, runId, 2)
+  await using it = await takenOver(db, former)
+  const { client, runId, next, second } = it
   second.emit("values", { from: 2 })
   second.done()
   await waitForEnd(next, runId)
@@ -180,13 +181,8 @@ test("clients of a run that is over and whose log has no end yet get its events 
     },
   })
   await using former = await startTestServer(db, { wrapDb: reading })
-  const client = new Listening()
-  const { runId } = await addRun(former, { subscriber: client, stream_resumable: true })
-  await attemptOf(former, runId)
-  await former.loop.stop()
-  await using next = await startTestServer(db)
-  await endLeases(db, former.claimer.serverId)
-  const second = await attemptOf(next, runId, 2)
+  await using it = await takenOver(db, former)
+  const { client, runId, next, second } = it
   second.emit("values", { from: 2 })
   second.done({ status: "error", error: { error: "ValueError", message: "no" } })
   await waitForEnd(next, runId)
